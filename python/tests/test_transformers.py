@@ -94,6 +94,9 @@ def test_a_compiled_model_generates_as_transformers_does(hx, tmp_path):
 
 @pytest.mark.parametrize(("more", "words"), [
     ({"num_beams": 2}, "beam_search"), ({"max_time": 9.0}, "MaxTimeCriteria"),
+    ({"cache_implementation": "static"}, "cache_implementation is static"),
+    ({"prefill_chunk_size": 4}, "prefill_chunk_size is 4"),
+    ({"use_cache": False}, "use_cache is False"), ({"assistant_model": 1}, "assistant_model"),
     ({"output_scores": True, "return_dict_in_generate": True}, "output_scores")])
 def test_a_compiled_model_refuses_by_name(heddle, hx, tmp_path, more, words):
     _, ours = pair(tmp_path, "llama", "awq")
@@ -103,6 +106,95 @@ def test_a_compiled_model_refuses_by_name(heddle, hx, tmp_path, more, words):
     with pytest.raises(heddle.UsageError, match="brings its own cache"):
         ours.generate(tokens(1), max_new_tokens=2,
                       past_key_values=hx.HeddleCache(ours, 1, 64, "fp16"))
+
+
+def test_where_a_compiled_model_stops(hx, tmp_path):
+    from transformers import MaxLengthCriteria, StoppingCriteriaList
+
+    model, ours = pair(tmp_path, "llama", "awq")
+    hx.compile(ours, kv="fp16")
+    ids = tokens(1)
+    given = {"do_sample": False, "pad_token_id": 0}
+    expected = model.generate(ids, max_new_tokens=8, **given)
+    made = ours.generate(ids, max_new_tokens=8, **given, stopping_criteria=StoppingCriteriaList(
+        [MaxLengthCriteria(PROMPT + 3)]))
+    assert torch.equal(made, expected[:, :PROMPT + 3])
+    put = []
+
+    class Streamer:
+        def put(self, value):
+            put.extend(value.flatten().tolist())
+
+        def end(self):
+            put.append("end")
+
+    eos = int(expected[0, PROMPT + 2])
+    made = ours.generate(ids, None, eos_token_id=eos, max_new_tokens=8, streamer=Streamer(),
+                         **given)
+    wanted = model.generate(ids, eos_token_id=eos, max_new_tokens=8, **given)
+    assert torch.equal(made, wanted)
+    assert put == [*wanted[0].tolist(), "end"]
+
+
+def test_replaced_modules_and_copies_count(heddle, hx, tmp_path):
+    import copy
+
+    model, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2)
+    given = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    hx.compile(ours, kv="fp16")
+    before = ours.generate(ids, **given)
+    graphs = ours.__dict__["_heddle_steps"][2].graphs
+    captured = next(iter(graphs.values()))
+    twin = copy.deepcopy(ours)
+    other = small_models.plain("llama", seed=7)
+    for each in (model, twin):  # whole MLPs, and the last norm
+        for layer, new in zip(each.model.layers, other.model.layers, strict=True):
+            layer.mlp = copy.deepcopy(new.mlp).to(layer.input_layernorm.weight.dtype)
+        each.model.norm = copy.deepcopy(other.model.norm).to(each.dtype)
+    expected = model(ids).logits
+    for cache in (None, hx.HeddleCache(twin, 2, 16, "fp16")):
+        close(twin(ids, past_key_values=cache).logits, expected)
+    assert torch.equal(twin.generate(ids, **given), model.generate(ids, **given))
+    assert torch.equal(ours.generate(ids, **given), before)
+    assert next(iter(graphs.values())) is captured
+    with pytest.raises(heddle.UsageError, match="made for another model"):
+        twin(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16"))
+    ours.model.norm = twin.model.norm
+    ours.generate(ids, **given)
+    assert next(iter(graphs.values())) is not captured
+
+
+def test_a_cache_is_freed_at_once(hx, tmp_path):
+    import gc
+    import weakref
+
+    _, ours = pair(tmp_path, "llama", "awq")
+    cache = hx.HeddleCache(ours, 1, 16, "fp16")
+    gone = weakref.ref(cache)
+    gc.disable()
+    try:
+        del cache
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_threads_take_turns(hx, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    _, ours = pair(tmp_path, "llama", "awq")
+    hx.compile(ours, kv="fp16")
+    prompts = [tokens(1, seed=seed) for seed in range(4)]
+
+    def run(ids):
+        with torch.no_grad():
+            return ours.generate(ids, max_new_tokens=12, do_sample=False, pad_token_id=0)
+
+    expected = [run(ids) for ids in prompts]
+    with ThreadPoolExecutor(4) as pool:
+        for made, wanted in zip(pool.map(run, prompts), expected, strict=True):
+            assert torch.equal(made, wanted)
 
 
 def test_a_quantised_cache(hx, tmp_path):
@@ -135,6 +227,10 @@ def test_what_a_cache_refuses(heddle, hx, tmp_path):
     cache.reset()
     with pytest.raises(heddle.UsageError, match="output_hidden_states"):
         ours(ids, past_key_values=cache, output_hidden_states=True)
+    ours.config.output_hidden_states = True
+    with pytest.raises(heddle.UsageError, match="output_hidden_states"):
+        ours(ids, past_key_values=cache)
+    ours.config.output_hidden_states = False
     ours(ids, past_key_values=cache)
     with pytest.raises(heddle.UsageError, match="memory for 10 tokens of a sequence; 11"):
         ours(ids[:, :2], past_key_values=cache)

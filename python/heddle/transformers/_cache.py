@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
@@ -14,6 +15,14 @@ from ..torch._specs import DTYPES, fields
 from ._decoder import Decoder, decoder_of
 
 
+@dataclass
+class Columns:
+    """Columns of a batch, which a cache shares with its layers."""
+
+    capacity: int
+    seen: int = 0
+
+
 class HeddleLayer(CacheLayerMixin):
     """One layer of a HeddleCache, which Heddle's decoder alone reads and writes."""
 
@@ -21,9 +30,10 @@ class HeddleLayer(CacheLayerMixin):
     is_compileable = False
     supports_early_init = False
 
-    def __init__(self, cache: HeddleCache, kv: KvCache) -> None:
+    def __init__(self, columns: Columns, kv: KvCache) -> None:
         super().__init__()
-        self._cache = cache
+        # Not the cache: a cycle would keep its memory until the next garbage collection.
+        self._columns = columns
         self.kv = kv
         self.is_initialized = True
 
@@ -39,15 +49,15 @@ class HeddleLayer(CacheLayerMixin):
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """As of a cache that holds what came before."""
-        return self._cache.seen + query_length, 0
+        return self._columns.seen + query_length, 0
 
     def get_seq_length(self) -> int:
         """Columns of the batch so far, padding among them."""
-        return self._cache.seen
+        return self._columns.seen
 
     def get_max_length(self) -> int:
         """Columns that there is memory for."""
-        return self._cache.capacity
+        return self._columns.capacity
 
     def reset(self) -> None:
         """The whole cache's is what counts."""
@@ -68,9 +78,7 @@ class HeddleCache(Cache):
     ) -> None:
         self.decoder: Decoder = decoder_of(model, kv)
         self.batch = batch
-        self.capacity = capacity
-        self.seen = 0
-        """Columns of the batch so far, padding among them."""
+        self._columns = Columns(capacity)
         self.padded = False
         """Whether the prompt has padding."""
         device = self.decoder.device
@@ -80,9 +88,8 @@ class HeddleCache(Cache):
         self.pages = -(-capacity // page)
         table = torch.arange(batch * self.pages, dtype=torch.int32, device=device)
         self.block_table = table.view(batch, self.pages)
-        super().__init__(
-            layers=[HeddleLayer(self, self._memory(spec)) for spec in self.decoder.append_specs]
-        )
+        specs = self.decoder.append_specs
+        super().__init__(layers=[HeddleLayer(self._columns, self._memory(spec)) for spec in specs])
 
     def _memory(self, spec: str) -> KvCache:
         given = fields(spec, "kv_append")
@@ -115,6 +122,20 @@ class HeddleCache(Cache):
         k, v = tensor("k", layout.k), tensor("v", layout.v)
         slots = self.batch if k.residual is not None else 0
         return KvCache(k, v, count, block_table=self.block_table, residual_slot_count=slots)
+
+    @property
+    def capacity(self) -> int:
+        """Columns that there is memory for."""
+        return self._columns.capacity
+
+    @property
+    def seen(self) -> int:
+        """Columns of the batch so far, padding among them."""
+        return self._columns.seen
+
+    @seen.setter
+    def seen(self, columns: int) -> None:
+        self._columns.seen = columns
 
     @property
     def batch_size(self) -> int:

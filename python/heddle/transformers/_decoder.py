@@ -199,8 +199,7 @@ def _teach(base: Any) -> None:
     """Makes a model's forward(), without its head, run the decoder on a HeddleCache."""
     if "_heddle_plain_forward" in base.__dict__:
         return
-    plain = base.forward
-    base.__dict__["_heddle_plain_forward"] = plain
+    base.__dict__["_heddle_plain_forward"] = base.forward
 
     def forward(
         self: Any,
@@ -212,7 +211,8 @@ def _teach(base: Any) -> None:
         **more: Any,
     ) -> Any:
         if not hasattr(past_key_values, "decoder"):
-            return plain(
+            # A copy of the model has its own.
+            return self.__dict__["_heddle_plain_forward"](
                 input_ids=input_ids,
                 attention_mask=attention_mask,
                 position_ids=position_ids,
@@ -220,10 +220,18 @@ def _teach(base: Any) -> None:
                 inputs_embeds=inputs_embeds,
                 **more,
             )
-        if more.get("output_hidden_states") or more.get("output_attentions"):
+        for name in ("output_hidden_states", "output_attentions"):
+            wanted = more.get(name)
+            if getattr(self.config, name, False) if wanted is None else wanted:
+                raise UsageError(
+                    f"{name} is {True if wanted is None else wanted}; a HeddleCache serves False",
+                    "transformers.outputs",
+                )
+        if past_key_values.decoder.base is not self:
             raise UsageError(
-                "output_hidden_states and output_attentions need another cache than HeddleCache",
-                "transformers.outputs",
+                "past_key_values is a HeddleCache that was made for another model, which it would"
+                " run; allowed: one of this model",
+                "transformers.cache",
             )
         x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         hidden = past_key_values.decoder(x, attention_mask, past_key_values)

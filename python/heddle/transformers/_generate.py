@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from inspect import signature
+from threading import Lock
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +20,7 @@ from ._decoder import decoder_of
 from ._step import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _GRAIN = 256
 """A cache has room for a multiple of so many tokens: a longer prompt seldom needs another."""
@@ -30,19 +33,28 @@ def compile(model: Any, kv: str | dict[str, Any] | None = None) -> Any:
     the GPU, which tells some steps later that all sequences have ended. Greedy search and sampling
     are served, with any logits processors, which run between graphs; everything else is refused by
     name. The first generate() of a batch size captures a graph, and allocates its cache, which
-    later ones use again. kv: None: that of the model's HeddleConfig, else 16 bits.
+    later ones use again. Threads take turns: one generate() of a model runs at a time.
+
+    kv: None: that of the model's HeddleConfig, else 16 bits.
 
     Raises UnsupportedError where no HeddleCache serves the model.
     """
     config = getattr(model.config, "quantization_config", None)
     kv = kv or getattr(config, "kv", None) or NAMES[model.dtype]
     decoder_of(model, kv)
-    model.__dict__["_heddle_steps"] = {}
+    model.__dict__["_heddle_steps"] = _Steps()
 
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        plain = type(self).generate
         # Transformers gives a streamer to its own loops alone.
-        kwargs.setdefault("custom_generate", _loop(kv, kwargs.get("streamer")))
-        return type(self).generate(self, *args, **kwargs)
+        given = signature(plain).bind_partial(self, *args, **kwargs).arguments
+        if given.get("assistant_model") is not None:
+            raise UnsupportedError(
+                "assistant_model is given; a compiled model has no assisted generation",
+                "transformers.mode",
+            )
+        kwargs.setdefault("custom_generate", _loop(kv, given.get("streamer")))
+        return plain(self, *args, **kwargs)
 
     def prepare_no_cache(
         self: Any, generation_config: Any, model_kwargs: dict[str, Any], *_: Any
@@ -59,6 +71,19 @@ def compile(model: Any, kv: str | dict[str, Any] | None = None) -> Any:
     return model
 
 
+class _Steps(dict[int, Step]):
+    """What a model has made for each batch size. Its copy starts with nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = Lock()
+        self.done: torch.cuda.Event | None = None
+        """Behind the work of the last generate(), which may have been on another stream."""
+
+    def __deepcopy__(self, memo: Any) -> _Steps:
+        return _Steps()
+
+
 def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
     def decode(
         model: Any,
@@ -69,32 +94,36 @@ def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
         **model_kwargs: Any,
     ) -> Any:
         _check(generation_config, stopping_criteria)
+        limits = [c.max_length for c in stopping_criteria if isinstance(c, MaxLengthCriteria)]
+        longest = min([generation_config.max_length, *limits])
         batch, columns = input_ids.shape
-        steps = generation_config.max_length - columns
         embeddings = model_kwargs.get("inputs_embeds")
         # Its columns are no part of max_length.
         before = 0 if embeddings is None else embeddings.shape[1] - columns
-        step = _step(model, kv, batch, before + generation_config.max_length)
-        step.begin(
-            input_ids,
-            model_kwargs.get("attention_mask"),
-            embeddings,
-            logits_processor,
-            sample=generation_config.do_sample,
-            eos=_eos(stopping_criteria),
-            pad=_pad(generation_config),
-        )
-        if streamer is not None:
-            streamer.put(step.last().cpu())
-        for _ in range(steps - 1):
-            if step.has_ended():
-                break
-            step.advance()
+        # One token is made in any case.
+        length = before + max(longest, columns + 1)
+        with _taken(model, kv, batch, length) as step:
+            step.begin(
+                input_ids,
+                model_kwargs.get("attention_mask"),
+                embeddings,
+                logits_processor,
+                sample=generation_config.do_sample,
+                eos=_eos(stopping_criteria),
+                pad=_pad(generation_config),
+            )
             if streamer is not None:
                 streamer.put(step.last().cpu())
-        if streamer is not None:
-            streamer.end()
-        sequences = step.sequences()
+            for _ in range(longest - columns - 1):
+                # A streamer has waited for the token, and must not be given pad behind the last.
+                if step.has_ended() if streamer is None else bool(step.ended.all()):
+                    break
+                step.advance()
+                if streamer is not None:
+                    streamer.put(step.last().cpu())
+            if streamer is not None:
+                streamer.end()
+            sequences = step.sequences()
         if generation_config.return_dict_in_generate:
             return GenerateDecoderOnlyOutput(sequences=sequences)
         return sequences
@@ -102,14 +131,30 @@ def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
     return decode
 
 
-def _step(model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Step:
-    steps: dict[int, Step] = model.__dict__["_heddle_steps"]
-    found = steps.get(batch)
-    if found is None or found.cache.capacity < length:
-        steps.pop(batch, None)  # its memory first
+@contextmanager
+def _taken(model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Iterator[Step]:
+    """The step of a batch size, for this thread alone, on its device."""
+    steps: _Steps = model.__dict__["_heddle_steps"]
+    with steps.lock:
+        step = _step(steps, model, kv, batch, length)
+        with step.on_device():
+            if steps.done is not None:
+                steps.done.wait()
+            try:
+                yield step
+            finally:
+                if step.cache.lengths.is_cuda:
+                    steps.done = torch.cuda.Event()
+                    steps.done.record()
+
+
+def _step(steps: _Steps, model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Step:
+    if batch in steps and steps[batch].cache.capacity < length:
+        del steps[batch]  # its memory first
+    if batch not in steps:
         capacity = -(-length // _GRAIN) * _GRAIN
-        steps[batch] = found = Step(model, HeddleCache(model, batch, capacity, kv))
-    return found
+        steps[batch] = Step(model, HeddleCache(model, batch, capacity, kv))
+    return steps[batch]
 
 
 def _check(config: Any, stopping_criteria: Any) -> None:
@@ -118,6 +163,17 @@ def _check(config: Any, stopping_criteria: Any) -> None:
         raise UnsupportedError(
             f"generate() in the mode {mode.value}; a compiled model serves greedy_search, sample",
             "transformers.mode",
+        )
+    for name in ("cache_implementation", "prefill_chunk_size"):
+        if getattr(config, name, None) is not None:
+            raise UnsupportedError(
+                f"{name} is {getattr(config, name)}; a compiled model brings its own cache and"
+                " reads a prompt at once",
+                "transformers.cache",
+            )
+    if config.use_cache is False:
+        raise UnsupportedError(
+            "use_cache is False; a compiled model has a cache", "transformers.cache"
         )
     for criterion in stopping_criteria:
         if not isinstance(criterion, (EosTokenCriteria, MaxLengthCriteria)):
@@ -132,11 +188,8 @@ def _check(config: Any, stopping_criteria: Any) -> None:
 
 
 def _eos(stopping_criteria: Any) -> torch.Tensor | None:
-    for criterion in stopping_criteria:
-        if isinstance(criterion, EosTokenCriteria):
-            eos: torch.Tensor = criterion.eos_token_id
-            return eos
-    return None
+    found = [c.eos_token_id for c in stopping_criteria if isinstance(c, EosTokenCriteria)]
+    return torch.cat([eos.flatten() for eos in found]) if found else None
 
 
 def _pad(config: Any) -> int:

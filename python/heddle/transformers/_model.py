@@ -18,16 +18,34 @@ if TYPE_CHECKING:
 
 @dataclass
 class Layer:
-    """A decoder layer's modules, and the specs of its attention."""
+    """A decoder layer and the specs of its attention.
 
-    attention: Any
-    mlp: Any
-    norms: list[torch.Tensor]
-    """As they come: before attention (and behind it), before the MLP (and behind it)."""
+    Its modules are looked up at each use, so that one which was replaced in the model counts.
+    """
+
+    base: Any
+    index: int
+    around: bool
     append: str
     attend: str
     append_keys: str
     """As `append`, with K in the place of Q: it returns the keys as the cache has them."""
+
+    @property
+    def attention(self) -> Any:
+        """The module of that name."""
+        return self.base.layers[self.index].self_attn
+
+    @property
+    def mlp(self) -> Any:
+        """The module of that name."""
+        return self.base.layers[self.index].mlp
+
+    @property
+    def norms(self) -> list[torch.Tensor]:
+        """As they come: before attention (and behind it), before the MLP (and behind it)."""
+        module = self.base.layers[self.index]
+        return [getattr(module, name).weight for name in _NORMS[self.around]]
 
     def project(self, x: torch.Tensor, heads: int, kv_heads: int) -> tuple[torch.Tensor, ...]:
         """q, k and v of x [tokens, width], as [tokens, heads, head_dim] each."""
@@ -99,6 +117,12 @@ _NORMS = {
 def layers_of(
     base: Any, config: dict[str, Any], facts: dict[str, Any], kv: Any, around: bool
 ) -> list[Layer]:
+    missing = [name for name in ("embed_tokens", "layers", "norm") if not hasattr(base, name)]
+    if missing:
+        raise UnsupportedError(
+            f"no HeddleCache for this model: its {type(base).__name__} has no {', '.join(missing)}",
+            "transformers.model",
+        )
     specs = [kernel.spec for kernel in Model.cache_from_config(config, kv).kernels]
     appends = [spec for spec in specs if spec.op == "kv_append"]
     attends = [spec for spec in specs if spec.op == "decode_attention"]
@@ -119,9 +143,9 @@ def layers_of(
                     "transformers.model",
                 )
             found[index] = Layer(
-                module.self_attn,
-                module.mlp,
-                [getattr(module, name).weight for name in _NORMS[around]],
+                base,
+                index,
+                around,
                 canonical(append),
                 canonical(attend),
                 changed(append, query={"heads": append.to_dict()["shape"]["kv_heads"]}),

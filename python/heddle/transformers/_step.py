@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from ._cache import HeddleCache
+
+
+@functools.cache
+def _capture_stream(device: torch.device) -> torch.cuda.Stream:
+    """The stream of all captures on a device, which share its workspace.
+
+    PyTorch's own default is a stream of the device that captured first.
+    """
+    return torch.cuda.Stream(device)
 
 
 class Step:
     """A cache, the tokens that were made, and the graphs that make the next ones.
 
     begin() reads a prompt, advance() makes one token more of each sequence, without waiting for
-    the GPU. One thread at a time, on one stream.
+    the GPU. One thread at a time, on one stream; the cache's device is the current one, as
+    on_device() makes it.
     """
 
     def __init__(self, model: Any, cache: HeddleCache) -> None:
@@ -43,7 +56,13 @@ class Step:
         on_gpu = device.type == "cuda"
         self._flag = torch.zeros(1, dtype=torch.bool, pin_memory=on_gpu)
         self._event = torch.cuda.Event() if on_gpu else None
+        self._weights: list[tuple[torch.Tensor, int]] = []  # what graphs were captured with
         self._asked = False
+
+    def on_device(self) -> AbstractContextManager[Any]:
+        """Makes the cache's GPU the current one: streams and events are those of the current."""
+        device = self.cache.lengths.device
+        return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
     @torch.no_grad()
     def begin(
@@ -64,6 +83,7 @@ class Step:
         eos_ids = () if eos is None else tuple(eos.flatten().tolist())
         # What a graph alone can do: no host code between the logits and the token.
         whole = not sample and not processors
+        self._forget_replaced_weights()
         self._replay = self._graph(whole, eos_ids)
         self._whole = whole
         self.cache.reset()
@@ -149,6 +169,17 @@ class Step:
             self._event.record()
         self._asked = True
 
+    def _forget_replaced_weights(self) -> None:
+        """Drops the graphs if modules or tensors of the model are others than they captured."""
+        tensors = (*self.model.parameters(), *self.model.buffers())
+        now = [(tensor, tensor.data_ptr()) for tensor in tensors]
+        same = len(now) == len(self._weights) and all(
+            a is b and p == q for (a, p), (b, q) in zip(now, self._weights, strict=True)
+        )
+        if not same:
+            self.graphs.clear()
+            self._weights = now
+
     def _graph(self, whole: bool, eos: tuple[int, ...]) -> Callable[[], None]:
         key = (whole, eos if whole else ())
         if key not in self.graphs:
@@ -173,7 +204,7 @@ class Step:
 
             return plainly
         # Warming up writes into the cache, which has nothing yet: begin() resets it.
-        stream = torch.cuda.Stream()
+        stream = _capture_stream(self.cache.lengths.device)
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(2):
@@ -183,7 +214,7 @@ class Step:
                 work()
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=stream):
             work()
         self._held.append(self.eos)
         replay: Callable[[], None] = graph.replay
