@@ -114,6 +114,23 @@ def test_fake_kernels_of_a_cache(heddle, ht, fake_mode):
         ht.kv_append(k, k, lengths, cache, append)
 
 
+def test_gradients_are_refused_by_name_in_compiled_functions(heddle, ht):
+    """AOTAutograd would leave an operator without gradients out of the backward pass."""
+    import reference_ops
+
+    library = reference_ops.install()
+    layer = ht.Linear.quantized(torch.randn(N, K).half())
+    compiled = torch.compile(lambda x: layer(x * 2).sum(), backend="aot_eager", fullgraph=True)
+    x = torch.randn(2, K).half().requires_grad_()
+    for call in (compiled, layer):
+        with pytest.raises(Exception, match="heddle::gemm is given a tensor that requires grad"):
+            call(x)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), layer(x * 2).sum())
+    assert not compiled(x.detach()).requires_grad
+    del library
+
+
 def test_a_decoder_layer_compiles_without_a_graph_break(heddle, ht):
     """Traced by Dynamo and AOTAutograd with a number of rows that is not known, on fake tensors."""
     from torch._subclasses.fake_tensor import FakeTensorMode

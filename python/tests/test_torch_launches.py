@@ -60,6 +60,16 @@ def test_a_linear_layer_launches(heddle, ht, fake_gpu):
         ht.dequantize(layer.weights, layer.spec)
 
 
+def test_any_number_of_rows(heddle, ht, fake_gpu):
+    layer = ht.Linear.quantized(torch.randn(N, K).half(), shape={"n": N, "k": K, "m": [1, 8]})
+    weights = fake_gpu.tensor(layer.weights.shape, torch.uint8)
+    for rows, launches in ((0, 0), (8, 1), (9, 2), (33, 5)):
+        before = len(fake_gpu.launches())
+        y = ht.gemm(fake_gpu.tensor((rows, K)), weights, layer.spec)
+        assert y.shape == (rows, N)
+        assert len(fake_gpu.launches()) - before == launches
+
+
 def test_host_memory_and_gradients_are_refused(heddle, ht, fake_gpu):
     layer = ht.Linear.quantized(torch.randn(N, K).half())
     with pytest.raises(heddle.UsageError, match="host memory"):

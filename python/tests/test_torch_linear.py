@@ -67,6 +67,17 @@ def test_a_state_knows_how_it_was_packed(heddle, ht):
     assert zeros.weights.shape == layer.weights.shape
     with pytest.raises(heddle.UsageError, match="interleave"):
         zeros.load_state_dict(layer.state_dict())
+    assert not torch.equal(zeros.weights, layer.weights)  # nothing was overwritten
+    state = dict(layer.state_dict())
+    del state["_extra_state"]
+    for strict in (True, False):
+        with pytest.raises(heddle.UsageError, match="has weights and no _extra_state"):
+            zeros.load_state_dict(state, strict=strict)
+    other.load_state_dict({}, strict=False)
+    whole = torch.nn.Sequential(other)
+    whole.load_state_dict(torch.nn.Sequential(layer).state_dict())
+    with pytest.raises(heddle.UsageError, match=r"has 0.weights and no 0._extra_state"):
+        whole.load_state_dict({"0.weights": layer.weights}, strict=False)
 
 
 def test_layers_of_a_checkpoint(heddle, ht, root):
@@ -76,3 +87,6 @@ def test_layers_of_a_checkpoint(heddle, ht, root):
         np.testing.assert_array_equal(made.weights.numpy(), reader.pack(layer))
         assert json.loads(made.spec)["shape"]["m"] == [1, 64]
         assert made.in_features == layer.spec.weight_shape[1]
+        weight = {**layer.spec.to_dict()["weight"], "interleave": "linear"}
+        with pytest.raises(heddle.UsageError, match="interleave"):
+            ht.Linear.from_checkpoint(reader, layer, weight=weight)

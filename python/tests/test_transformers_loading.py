@@ -79,6 +79,29 @@ def test_what_loading_refuses(heddle, hx, tmp_path):
         hx.HeddleConfig(bits=4, weight={"bits": 4})
 
 
+def test_what_loading_refuses_by_name(heddle, hx, tmp_path):
+    folder = small_models.write(small_models.plain("llama"), tmp_path, "awq")
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    with pytest.raises(heddle.UnsupportedError, match=r"LlamaModel no module model\.layers\.0"):
+        transformers.AutoModel.from_pretrained(folder, dtype=torch.float16)
+    with pytest.raises(heddle.UsageError, match=r"'bits': 8.*is quantised already"):
+        load(folder, dtype=torch.float16, quantization_config=hx.HeddleConfig(bits=8))
+    bare = small_models.plain("llama").half()
+    del bare.model.layers
+    with pytest.raises(heddle.UnsupportedError, match="its LlamaModel has no layers"):
+        hx.HeddleCache(bare, 1, 16, "fp16")
+
+
+def test_configs_of_transformers_go_to_its_own_quantizers(heddle, hx):
+    from transformers.quantizers.auto import AutoHfQuantizer
+
+    made = AutoHfQuantizer.from_config(transformers.FineGrainedFP8Config())
+    assert type(made).__name__ == "FineGrainedFP8HfQuantizer"
+    assert isinstance(AutoHfQuantizer.from_config(hx.HeddleConfig(bits=4)), hx.HeddleQuantizer)
+    with pytest.raises(heddle.UsageError, match="is a BitsAndBytesConfig; allowed: HeddleConfig"):
+        hx.HeddleQuantizer(transformers.BitsAndBytesConfig(load_in_8bit=True))
+
+
 def test_a_config_beside_the_config(hx, tmp_path):
     model = small_models.plain("llama")
     folder = small_models.write(model, tmp_path, "gptq")

@@ -109,13 +109,7 @@ def launch(
 
 
 def _plain(value: Any) -> Any:
-    """Refuses what a gradient is wanted of: none would come, and no error either."""
+    """Without the mark of a parameter; the operators refuse what a gradient is wanted of."""
     if isinstance(value, torch.Tensor) and value.requires_grad:
-        if torch.is_grad_enabled():
-            raise UsageError(
-                "a tensor that requires gradients: Heddle's operators have none, so call them"
-                " under torch.no_grad()",
-                "torch.gradient",
-            )
         return value.detach()
     return value

@@ -31,10 +31,28 @@ def operator(schema: str, fake: Callable[..., Any]) -> Callable[[Function], Func
             "torch.device",
         )
 
+    def differentiate(keys: torch._C.DispatchKeySet, *arguments: Any) -> Any:
+        """Refuses what a gradient is wanted of: none would come, and no error either.
+
+        It runs above CUDA's kernel and the fake one, so in torch.compile, too.
+        """
+        if torch.is_grad_enabled() and any(
+            isinstance(value, torch.Tensor) and value.requires_grad for value in arguments
+        ):
+            raise UsageError(
+                f"heddle::{name} is given a tensor that requires gradients: Heddle's operators"
+                " have none, so call them under torch.no_grad()",
+                "torch.gradient",
+            )
+        with torch._C._AutoDispatchBelowAutograd():
+            called = getattr(torch.ops.heddle, name).default
+            return called.redispatch(keys & torch._C._after_autograd_keyset, *arguments)
+
     def define(function: Function) -> Function:
         _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
         _library.impl(name, function, "CUDA")
         _library.impl(name, refuse, "CPU")
+        _library.impl(name, differentiate, "Autograd", with_keyset=True)
         torch.library.register_fake(f"heddle::{name}", fake, lib=_library)
         return function
 

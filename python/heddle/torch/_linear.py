@@ -133,7 +133,8 @@ class Linear(torch.nn.Module):
         """A layer of a checkpoint on `device`; the outputs of a fused one are its parts.
 
         changes: fields of the layer's spec, as of `changed`. weights: what was packed before, for
-        the changed spec; None: it is packed here. uploader: for a CUDA device, of its current
+        the changed spec; None: it is packed here for the layer's own spec, and UsageError tells
+        of changes that would read it otherwise. uploader: for a CUDA device, of its current
         stream; the caller then waits for finish().
         """
         layer = reader.layer(layer) if isinstance(layer, str) else layer
@@ -151,6 +152,9 @@ class Linear(torch.nn.Module):
             plain = tensor_of(reader, tensor)
             return (plain.to(dtype) if plain.is_floating_point() else plain).to(device)
 
+        if weights is None:
+            # It is packed for the layer's own spec.
+            check_packed_weights(spec, layer.spec, layout_version(layer.spec))
         if weights is None and uploader is not None:
             weights = torch.empty(layer.packed.bytes, dtype=torch.uint8, device=device)
             uploader.pack(reader, layer, weights)
@@ -170,7 +174,10 @@ class Linear(torch.nn.Module):
     def forward(
         self, x: torch.Tensor, residual: torch.Tensor | None = None
     ) -> torch.Tensor | tuple[torch.Tensor, ...]:
-        """x: [..., K] of activation.dtype; residual: [..., N], with epilogue.residual."""
+        """x: [..., K] of activation.dtype; residual: [..., N], with epilogue.residual.
+
+        No rows give an empty Y; more rows than the spec's shape.m has go through several launches.
+        """
         rows = x.reshape(-1, self.in_features)
         added = None if residual is None else residual.reshape(-1, self.out_features)
         y = gemm(
@@ -188,6 +195,20 @@ class Linear(torch.nn.Module):
         """The spec and the version of its layout, as the bytes of a JSON text."""
         state = {"spec": json.loads(self.spec), "layout_version": layout_version(self.spec)}
         return torch.frombuffer(bytearray(json.dumps(state).encode()), dtype=torch.uint8)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *rest: Any, **more: Any
+    ) -> None:
+        """Compares the specs before any tensor is overwritten, strict or not."""
+        if prefix + "_extra_state" in state_dict:
+            self.set_extra_state(state_dict[prefix + "_extra_state"])
+        elif prefix + "weights" in state_dict:
+            raise UsageError(
+                f"the state has {prefix}weights and no {prefix}_extra_state, which says how they"
+                " are packed",
+                "torch.state",
+            )
+        super()._load_from_state_dict(state_dict, prefix, *rest, **more)
 
     def set_extra_state(self, state: torch.Tensor) -> None:
         """Raises UsageError unless the weights of the state are packed as these are."""

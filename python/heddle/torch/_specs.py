@@ -50,11 +50,27 @@ def fields(spec: str, op: str) -> dict[str, Any]:
 
 @functools.cache
 def gemm_output(spec: str) -> tuple[int, torch.dtype]:
-    """Columns and dtype of a gemm's Y."""
+    """Columns and dtype of a gemm's Y. Raises UsageError for activations of 8 bits.
+
+    Their X comes with scales, for which the operator has no argument.
+    """
     given = fields(spec, "gemm")
+    activation = given["activation"]["dtype"]
+    if activation not in {"fp16", "bf16"}:
+        raise UsageError(
+            f"the spec has activations of {activation}; heddle.torch takes those of 16 bits: fp16,"
+            " bf16",
+            "torch.activation",
+        )
     n = given["shape"]["n"]
     output = given.get("output", {}).get("dtype", given["activation"]["dtype"])
     return n // 2 if given["epilogue"].get("gated") else n, DTYPES[output]
+
+
+@functools.cache
+def gemm_rows(spec: str) -> int:
+    """The most rows of X in one launch of a gemm."""
+    return int(fields(spec, "gemm")["shape"]["m"][1])
 
 
 @functools.cache

@@ -24,7 +24,8 @@ class HeddleConfig(QuantizationConfigMixin):
     "int8:head"; None: Transformers' own. lm_head: 8 or 4 bits for lm_head, which else keeps its
     16; not where it shares its weights with the embeddings.
 
-    For a quantised checkpoint only kv and lm_head count; its own config says the rest. One whose
+    For a quantised checkpoint only kv and lm_head count, and bits or weight are refused when it
+    is loaded; its own config says the rest. One whose
     config.json has no quantization_config, but a file beside it, is recognised by HeddleConfig()
     alone.
     """
@@ -64,4 +65,4 @@ class HeddleConfig(QuantizationConfigMixin):
 
     def get_loading_attributes(self) -> dict[str, Any]:
         """What counts beside a checkpoint's own config."""
-        return {"kv": self.kv, "lm_head": self.lm_head}
+        return {"kv": self.kv, "lm_head": self.lm_head, "weight": self.weight}

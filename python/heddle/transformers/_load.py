@@ -80,7 +80,14 @@ def install(model: torch.nn.Module, layer: Any, made: Linear) -> None:
 
 def _place(model: torch.nn.Module, name: str) -> tuple[torch.nn.Module, str]:
     parent, _, leaf = name.rpartition(".")
-    return model.get_submodule(parent), leaf
+    try:
+        return model.get_submodule(parent), leaf
+    except AttributeError as error:
+        raise UnsupportedError(
+            f"the checkpoint has the layer {name}, and {type(model).__name__} no module {parent};"
+            " load the class that wrote the checkpoint, such as AutoModelForCausalLM",
+            "transformers.model",
+        ) from error
 
 
 def _device_near(model: torch.nn.Module, name: str) -> torch.device:

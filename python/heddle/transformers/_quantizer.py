@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 class HeddleQuantizer(HfQuantizer):
     """Takes linear layers out of a model before its tensors are loaded, and packs them after."""
 
+    def __new__(cls, quantization_config: Any, **kwargs: Any) -> Any:
+        """Transformers' own quantizer for a config of its own, which quantises a 16-bit model."""
+        if isinstance(quantization_config, HeddleConfig):
+            return super().__new__(cls)
+        own = _saved.get("quantizers", {}).get(quantization_config.quant_method)
+        if own is None:
+            raise UsageError(
+                f"quantization_config is a {type(quantization_config).__name__}; allowed:"
+                " HeddleConfig",
+                "transformers.config",
+            )
+        return own(quantization_config, **kwargs)
+
     def __init__(self, quantization_config: HeddleConfig, **kwargs: Any) -> None:
         super().__init__(quantization_config, **kwargs)
         self.source: Source | None = None
@@ -54,6 +67,12 @@ class HeddleQuantizer(HfQuantizer):
             )
         config = self.quantization_config
         dtype = kwargs.get("dtype") or model.dtype
+        if self.pre_quantized and config.weight is not None:
+            raise UsageError(
+                f"HeddleConfig has the weight {config.weight}, and the checkpoint is quantised"
+                " already; allowed: neither bits nor weight",
+                "transformers.weight",
+            )
         if config.lm_head and model.config.tie_word_embeddings:
             raise UsageError(
                 f"lm_head is {config.lm_head}, and the model's lm_head has the weights of its"
