@@ -71,6 +71,17 @@ def test_fake_kernels_of_operations_on_weights(ht, fake_mode):
         assert (y.shape, y.dtype, y.device.type) == (shape, dtype, "cuda")
 
 
+def test_activations_of_8_bits_are_refused_by_name(heddle, ht, fake_mode):
+    spec = ht.canonical({
+        "heddle": 1, "op": "gemm", "shape": {"n": N, "k": K},
+        "weight": {"type": "e4m3", "bits": 8, "group_size": -1},
+        "activation": {"dtype": "fp8_e4m3", "granularity": "token"}, "output": {"dtype": "fp16"}})
+    with pytest.raises(heddle.UsageError, match="activations of fp8_e4m3; heddle"):
+        ht.gemm(on_gpu(3, K, dtype=torch.float8_e4m3fn), on_gpu(7, dtype=torch.uint8), spec)
+    with pytest.raises(heddle.UsageError, match="activations of fp8_e4m3; heddle"):
+        ht.Linear(spec, on_gpu(7, dtype=torch.uint8))
+
+
 def test_fake_kernels_of_rows(heddle, ht, fake_mode):
     x = on_gpu(5, 2 * K)
     y = ht.row_transform(x, row_spec(ht, gate={"order": "halves", "activation": "silu"}))

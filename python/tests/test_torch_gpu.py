@@ -153,6 +153,21 @@ def test_a_cache_of_ragged_sequences(heddle, ht):
         first += count
 
 
+@pytest.mark.parametrize("residual", [False, True])
+def test_any_number_of_rows(heddle, ht, residual):
+    w = plain()
+    few = ht.Linear.quantized(w, shape={"n": w.shape[0], "k": K, "m": [1, 8]},
+                              epilogue={"residual": residual})
+    many = ht.Linear.quantized(w, epilogue={"residual": residual})
+    for rows in (0, 8, 9, 33):
+        x = torch.randn(rows, K, device="cuda").half()
+        added = torch.randn(rows, w.shape[0], device="cuda").half() if residual else None
+        y = few(x, added)
+        assert y.shape == (rows, w.shape[0])
+        if rows:
+            close(y, many(x, added).double(), 2e-3)
+
+
 def test_what_is_refused(heddle, ht):
     layer = ht.Linear.quantized(plain())
     with pytest.raises(heddle.UsageError, match="on the device cpu"):

@@ -108,7 +108,7 @@ def test_a_compiled_model_refuses_by_name(heddle, hx, tmp_path, more, words):
                       past_key_values=hx.HeddleCache(ours, 1, 64, "fp16"))
 
 
-def test_where_a_compiled_model_stops(hx, tmp_path):
+def test_where_a_compiled_model_stops(heddle, hx, tmp_path):
     from transformers import MaxLengthCriteria, StoppingCriteriaList
 
     model, ours = pair(tmp_path, "llama", "awq")
@@ -134,6 +134,14 @@ def test_where_a_compiled_model_stops(hx, tmp_path):
     wanted = model.generate(ids, eos_token_id=eos, max_new_tokens=8, **given)
     assert torch.equal(made, wanted)
     assert put == [*wanted[0].tolist(), "end"]
+
+    class Nested(Streamer):
+        def put(self, value):
+            ours.generate(ids, max_new_tokens=1, **given)
+
+    with pytest.raises(heddle.UsageError, match="inside generate"):
+        ours.generate(ids, max_new_tokens=2, streamer=Nested(), **given)
+    assert torch.equal(ours.generate(ids, max_new_tokens=8, **given), expected)
 
 
 def test_replaced_modules_and_copies_count(heddle, hx, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from inspect import signature
-from threading import Lock
+from threading import Lock, get_ident
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,8 @@ class _Steps(dict[int, Step]):
     def __init__(self) -> None:
         super().__init__()
         self.lock = Lock()
+        self.owner: int | None = None
+        """The thread that has the lock."""
         self.done: torch.cuda.Event | None = None
         """Behind the work of the last generate(), which may have been on another stream."""
 
@@ -135,17 +137,27 @@ def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
 def _taken(model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Iterator[Step]:
     """The step of a batch size, for this thread alone, on its device."""
     steps: _Steps = model.__dict__["_heddle_steps"]
+    if steps.owner == get_ident():
+        raise UsageError(
+            "generate() of a compiled model is called inside generate() of the same model, by a"
+            " streamer or a logits processor",
+            "transformers.nested",
+        )
     with steps.lock:
-        step = _step(steps, model, kv, batch, length)
-        with step.on_device():
-            if steps.done is not None:
-                steps.done.wait()
-            try:
-                yield step
-            finally:
-                if step.cache.lengths.is_cuda:
-                    steps.done = torch.cuda.Event()
-                    steps.done.record()
+        steps.owner = get_ident()
+        try:
+            step = _step(steps, model, kv, batch, length)
+            with step.on_device():
+                if steps.done is not None:
+                    steps.done.wait()
+                try:
+                    yield step
+                finally:
+                    if step.cache.lengths.is_cuda:
+                        steps.done = torch.cuda.Event()
+                        steps.done.record()
+        finally:
+            steps.owner = None
 
 
 def _step(steps: _Steps, model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Step:

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 class HeddleQuantizer(HfQuantizer):
     """Takes linear layers out of a model before its tensors are loaded, and packs them after."""
 
-    def __new__(cls, quantization_config: Any, **kwargs: Any) -> Any:
-        """Transformers' own quantizer for a config of its own, which quantises a 16-bit model."""
-        if isinstance(quantization_config, HeddleConfig):
+    def __new__(cls, quantization_config: Any = None, **kwargs: Any) -> Any:
+        """Transformers' own quantizer for a config of its own, which quantises a 16-bit model.
+
+        Copies are made without a config.
+        """
+        if quantization_config is None or isinstance(quantization_config, HeddleConfig):
             return super().__new__(cls)
         own = _saved.get("quantizers", {}).get(quantization_config.quant_method)
         if own is None:
