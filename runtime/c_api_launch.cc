@@ -68,6 +68,8 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
     launch.pre_scale = memory_of(given.pre_scale);
     launch.permutation = memory_of(given.permutation);
     launch.workspace = memory_of(given.workspace);
+    launch.x_scales = memory_of(given.x_scales);
+    launch.x_zero_points = memory_of(given.x_zero_points);
     launch.m = given.m;
     heddle::launch(state_of(kernel, Op::kGemm), launch, stream);
   });

@@ -103,6 +103,7 @@ heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
     values.zero_bytes = layout.zero_bytes;
     values.channel_bytes = layout.channel_bytes;
     values.channel_zero_offset = layout.channel_zero_offset;
+    values.channel_sum_offset = layout.channel_sum_offset;
     write_struct(values, info, "heddle_weight_layout_info");
   });
 }

@@ -51,8 +51,14 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
       byte_count(args.m * spec.output_columns(), bytes_of(spec.output_dtype()));
   check_required(args.x, byte_count(args.m * k, element), "x");
   check_required(args.weights, plan.layout.total_bytes, "weights");
+  const bool has_x_scales = spec.has_byte_activations();
+  const bool of_tokens = spec.activation_scale.granularity == RowGranularity::kToken;
+  check_wanted(args.x_scales, has_x_scales, byte_count(of_tokens ? args.m : 1, sizeof(float)),
+               "x_scales", sizeof(float));
+  check_wanted(args.x_zero_points, !spec.activation_scale.symmetric,
+               byte_count(args.m, sizeof(std::int32_t)), "x_zero_points", sizeof(std::int32_t));
   check_required(args.y, output_bytes, "y");
-  check_wanted(args.bias, spec.epilogue.bias, byte_count(n, element), "bias");
+  check_wanted(args.bias, spec.epilogue.bias, byte_count(n, bytes_of(spec.bias_dtype())), "bias");
   check_wanted(args.residual, spec.epilogue.residual, output_bytes, "residual");
   check_wanted(args.pre_scale, spec.pre_scale, byte_count(k, element), "pre_scale");
   check_wanted(args.permutation, spec.act_order, byte_count(k, sizeof(std::int32_t)),
@@ -66,6 +72,8 @@ GemmArguments::GemmArguments(const Plan& plan, const GemmArgs& args) noexcept
       m_(static_cast<int>(args.m)) {
   list_.set(KernelArgument::kX, &args_.x.data);
   list_.set(KernelArgument::kWeights, &args_.weights.data);
+  list_.set(KernelArgument::kXScales, &args_.x_scales.data);
+  list_.set(KernelArgument::kXZeroPoints, &args_.x_zero_points.data);
   list_.set(KernelArgument::kY, &args_.y.data);
   list_.set(KernelArgument::kBias, &args_.bias.data);
   list_.set(KernelArgument::kResidual, &args_.residual.data);
@@ -88,8 +96,10 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
   const GemmSpec& spec = plan.spec.gemm();
   const int box = kernel.tokens_of_box(m_);
   const void* x = gathered_ != nullptr ? gathered_ : args_.x.data;
+  // Codes of eight bits in pairs.
+  const std::int64_t columns = spec.shape.k * bytes_of(spec.activation) / 2;
   list_.set(KernelArgument::kTokenMap,
-            token_map(driver, {x, args_.m, spec.shape.k, box, spec.activation == DType::kBf16}));
+            token_map(driver, {x, args_.m, columns, box, spec.activation == DType::kBf16}));
 }
 
 std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m) {

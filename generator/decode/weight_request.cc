@@ -1,4 +1,5 @@
 #include "generator/decode/float16.h"
+#include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
@@ -18,6 +19,10 @@ ElementOrder order_of(Interleave interleave) {
       return ElementOrder::kTrtllm;
     case Interleave::kPermutation:
       return ElementOrder::kPermutation;
+    case Interleave::kSwizzle128b:
+      throw Error(
+          ErrorCategory::kUnsupported, "decode.unsupported",
+          "codes in the order swizzle_128b are multiplied as they are: nothing decodes them");
   }
   return ElementOrder::kFragment;
 }

@@ -29,6 +29,9 @@ std::string scale_class(DType dtype) {
     case DType::kE8m0:
       return "Scale8<E8m0>";
     case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       return "Scale8<E4m3>";
   }
   return {};
@@ -56,6 +59,7 @@ device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& l
   weights.zero_bytes = layout.zero_bytes;
   weights.channel_bytes = layout.channel_bytes;
   weights.channel_zero_offset = layout.channel_zero_offset;
+  weights.channel_sum_offset = layout.channel_sum_offset;
   weights.zero_point = device_zero_point(spec.weight.zero_point);
   // What decoding takes off an unsigned code.
   weights.fixed_bias = spec.weight.type == WeightType::kUint ? 1 << (spec.weight.bits - 1) : 0;
@@ -82,7 +86,8 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
 }
 
 std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
-  return {"using Value = " + value_type(spec.activation) + ';',
+  const std::string value = value_type(spec.bias_dtype());
+  return {"using Value = " + value + ';',
           // Without scales no kernel asks for one, but all kernels name their type.
           "using Scale = " +
               scale_class(spec.weight.has_scales() ? spec.weight.scale_dtype : spec.activation) +

@@ -16,6 +16,9 @@ namespace heddle {
 // For all functions: a plan of a gemm whose spec, target, decode and layout are set.
 class GemmFamily : public Family {
  public:
+  // Whether it has kernels for X of eight bits, and is asked about such specs.
+  virtual bool multiplies_bytes() const noexcept { return false; }
+
   // Kernels that serve every M of the range, each of which can be built and differs from the
   // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
   // name, and what complete() adds.
@@ -54,6 +57,11 @@ class GemmFamily : public Family {
   // Changes with the meaning of labels, and when a family's kernels become faster or slower.
   virtual int version() const noexcept { return 1; }
 };
+
+// Whether the family is asked about the spec.
+inline bool has_operands_of(const GemmFamily& family, const GemmSpec& spec) {
+  return !spec.has_byte_activations() || family.multiplies_bytes();
+}
 
 // Precondition: the kernel is one of a gemm's.
 inline const GemmFamily& gemm_family_of(const PlannedKernel& kernel) {

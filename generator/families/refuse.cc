@@ -10,7 +10,7 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(has_tensor_cores(target), "",
                  fmt::format("target {} has no tensor core path", target.name),
                  fmt::format("sm_{}", arch), "sm_75 and up");
-  reasons.unless(spec.activation == DType::kFp16 || has_bf16(target), "/activation/dtype",
+  reasons.unless(spec.activation != DType::kBf16 || has_bf16(target), "/activation/dtype",
                  fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
                  "\"bf16\"", "\"fp16\"");
   reasons.unless(
@@ -24,6 +24,16 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
       spec.path != Path::kHopper || has_bulk_copies(target), "/path",
       fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
       has_async_copies(target) ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
+  const bool bytes = spec.has_byte_activations();
+  reasons.unless(
+      !bytes || has_wgmma(target), "/activation/dtype",
+      fmt::format("activations of 8 bits are multiplied by wgmma, which {} (sm_{}) lacks",
+                  target.name, arch),
+      fmt::format("\"{}\"", to_string(spec.activation)),
+      has_bf16(target) ? "\"fp16\", \"bf16\"" : "\"fp16\"");
+  reasons.unless(!bytes || spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
+                 "activations of 8 bits are multiplied by wgmma, which is of the path hopper",
+                 fmt::format("\"{}\"", to_string(spec.path)), "\"hopper\", \"auto\"");
   return reasons.take();
 }
 

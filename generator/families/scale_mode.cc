@@ -73,6 +73,7 @@ bool folds_scale(const GemmSpec& spec) {
 }
 
 std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout) {
+  if (spec.has_byte_activations()) return ScaleMode::kProduct;
   if (!spec.weight.has_scales()) return ScaleMode::kNone;
   if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
   // Another scale would have to be rounded before it could meet the weight; a float zero point
@@ -102,7 +103,7 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
 
 DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (mode == ScaleMode::kNone) return plan.decode;
+  if (mode == ScaleMode::kNone || mode == ScaleMode::kProduct) return plan.decode;
   DecodeRequest request = plan.decode.request;
   request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
   request.fold_power = !request.fold_scale && folds_power(spec, mode);
@@ -110,6 +111,7 @@ DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
 }
 
 device::Scaling scaling_of(const Plan& plan, ScaleMode mode) {
+  if (mode == ScaleMode::kProduct) return {mode, 0, 0};
   const DecodePlan decode = decode_plan_of(plan, mode);
   const int of_scale = power_of_scale(plan.spec.gemm(), mode, decode);
   return {mode, decode.result_exponent - of_scale, of_scale};
@@ -123,6 +125,8 @@ std::string_view to_string(ScaleMode mode) noexcept {
       return "weight";
     case ScaleMode::kChannel:
       return "channel";
+    case ScaleMode::kProduct:
+      return "product";
     case ScaleMode::kNone:
       return "none";
   }
@@ -131,6 +135,7 @@ std::string_view to_string(ScaleMode mode) noexcept {
 
 std::string scale_text(ScaleMode mode) {
   if (mode == ScaleMode::kNone) return "no scales";
+  if (mode == ScaleMode::kProduct) return "scales of token and row on the sums";
   return "scale on " + std::string(to_string(mode));
 }
 

@@ -19,6 +19,9 @@ constexpr device::ScaleType scale_type(DType dtype) {
     case DType::kE8m0:
       return device::ScaleType::kE8m0;
     case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   return device::ScaleType::kE4m3;

@@ -148,6 +148,9 @@ class Codec {
       case DType::kFp16:
       case DType::kBf16:
       case DType::kE8m0:
+      case DType::kInt8:
+      case DType::kFp8E4m3:
+      case DType::kFp8E5m2:
         break;
     }
     return from_16_bits(*tensor_.scale_dtype, bits);

@@ -1,4 +1,5 @@
-// Where each weight of a 16 by 16 tile lies: the A operand of mma.m16n8k16.
+// Where each weight of a 16 by 16 tile lies: the A operand of mma.m16n8k16; and, of codes of eight
+// bits that are multiplied as they are, of a chunk.
 #ifndef HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_
 #define HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_
 
@@ -40,6 +41,15 @@ constexpr int trtllm_word_offset(int bits, int half, int lane, int i) {
   const int line = row / rows_of_line * 2 + half;
   return line * kLineBytes + row % rows_of_line * (kHalfK * bits / 8) + 16 * (i / 2) +
          4 * (lane % 4);
+}
+
+// Codes of eight bits in rows of 128 bytes: byte offset in the chunk of a row and a column. The
+// 16-byte units of a row are permuted as the 128-byte swizzle of tensor copies does it.
+inline constexpr int kSwizzleUnit = 16;
+constexpr int swizzled_offset(int row, int column) {
+  constexpr int kRowBytes = 128;
+  const int unit = (column / kSwizzleUnit) ^ (row % 8);
+  return row * kRowBytes + unit * kSwizzleUnit + column % kSwizzleUnit;
 }
 
 }  // namespace heddle

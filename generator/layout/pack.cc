@@ -2,6 +2,7 @@
 // the other.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -31,8 +32,10 @@ void expect_size(const char* what, std::size_t got, std::size_t want) {
 
 // Where the bits of the codes lie, and no more of a plan: the order inside a word does not depend
 // on the destination's type, and deriving operations for each panel of rows takes its time.
+// Of the order swizzle_128b, which has no words, nothing.
 DecodePlan bit_places(const WeightSpec& weight) {
   DecodePlan plan;
+  if (weight.interleave == Interleave::kSwizzle128b) return plan;
   plan.request = decode_request(weight, DType::kFp16);
   set_bit_order(plan);
   return plan;
@@ -55,7 +58,7 @@ class Walk {
         layout_(weight_layout(spec)),
         plan_(bit_places(weight_)),
         mask_((1u << weight_.bits) - 1),
-        pack_chunk_(weight_.interleave == Interleave::kTrtllm ? nullptr : chunk_packer(plan_)),
+        pack_chunk_(has_words() ? chunk_packer(plan_) : nullptr),
         groups_(groups_along_k(weight_, k_)),
         packed_(packed),
         plain_(plain) {}
@@ -77,6 +80,7 @@ class Walk {
         Packed* channel = packed_ + layout_.channel_offset + block * layout_.channel_bytes;
         move_scales(channel, block, 0);
         move_zeros(channel + layout_.channel_zero_offset, block, 0);
+        if constexpr (kPacking) put_row_sums(channel + layout_.channel_sum_offset, block);
       }
     }
   }
@@ -95,7 +99,35 @@ class Walk {
     return block * kHalfRows + i % kHalfRows + (i < kHalfRows ? 0 : n_ / 2);
   }
 
+  // Whether a chunk has the words of its lanes one after the other.
+  bool has_words() const {
+    return weight_.interleave != Interleave::kTrtllm &&
+           weight_.interleave != Interleave::kSwizzle128b;
+  }
+
+  // Rows of 128 bytes, whose units of 16 bytes are permuted by the row's number.
+  void move_rows(Packed* chunk, std::int64_t block, std::int64_t first_column) {
+    for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
+      const std::int64_t row = row_of(block, i);
+      for (int c = 0; c < WeightLayout::kChunkK && row < n_ && first_column + c < k_;
+           c += kSwizzleUnit) {
+        Packed* unit = chunk + swizzled_offset(i, c);
+        Code* codes = code_place(row, first_column + c);
+        const auto count =
+            static_cast<std::size_t>(std::min<std::int64_t>(kSwizzleUnit, k_ - first_column - c));
+        if constexpr (kPacking) {
+          std::memcpy(unit, codes, count);
+        } else {
+          std::memcpy(codes, unit, count);
+        }
+      }
+    }
+  }
+
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
+    if (weight_.interleave == Interleave::kSwizzle128b) {
+      return move_rows(chunk, block, first_column);
+    }
     if constexpr (kPacking) {
       if (pack_chunk_ != nullptr && (block + 1) * WeightLayout::kRowBlock <= n_ &&
           first_column + WeightLayout::kChunkK <= k_) {
@@ -204,6 +236,18 @@ class Walk {
       } else {
         std::memcpy(plain, slot, bytes);
       }
+    }
+  }
+
+  // Of int8 codes.
+  void put_row_sums(std::uint8_t* at, std::int64_t block) const {
+    if (layout_.channel_sum_offset == 0) return;
+    for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
+      const std::int64_t row = row_of(block, i);
+      if (row >= n_) continue;
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < k_; ++k) sum += static_cast<std::int8_t>(*code_place(row, k));
+      std::memcpy(at + (i % 8 * 2 + i / 8) * sizeof sum, &sum, sizeof sum);
     }
   }
 

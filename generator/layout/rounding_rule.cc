@@ -122,6 +122,9 @@ RoundedScale round_scale(DType dtype, float scale) {
       return {code, scale == 0 ? 0 : std::bit_cast<float>(value)};
     }
     case DType::kFp32:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   const std::uint32_t bits =
@@ -140,6 +143,9 @@ std::uint32_t nan_scale(DType dtype) {
     case DType::kE4m3:
       return 0x7F;
     case DType::kFp32:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   return 0x7FC00000;

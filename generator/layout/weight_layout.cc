@@ -13,6 +13,11 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 int round_up_16(int bytes) { return (bytes + 15) / 16 * 16; }
 constexpr int kTensorBytes = 16;  // an FP32 scale, padded
 
+// Zero points of X are multiplied by them.
+bool has_row_sums(const WeightSpec& weight) {
+  return weight.interleave == Interleave::kSwizzle128b && weight.type == WeightType::kInt;
+}
+
 // Nothing but weights; `layout` has their sizes.
 WeightLayout without_scales(WeightLayout layout) {
   layout.meta_group = WeightLayout::kChunkK;
@@ -35,6 +40,9 @@ int bytes_of(DType dtype) noexcept {
       return 2;
     case DType::kE8m0:
     case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   return 1;
@@ -43,6 +51,8 @@ int bytes_of(DType dtype) noexcept {
 int layout_version(const WeightSpec& weight) noexcept {
   constexpr int kSignsApart = 2;
   constexpr int kMovedEntries = 3;
+  constexpr int kSwizzledRows = 4;
+  if (weight.interleave == Interleave::kSwizzle128b) return kSwizzledRows;
   if (weight.group_offset != 0) return kMovedEntries;
   const bool apart = weight.type == WeightType::kE2m1 && weight.interleave == Interleave::kFragment;
   return apart ? kSignsApart : 1;
@@ -64,7 +74,11 @@ void check_layout_version(const WeightSpec& weight, int version) {
 }
 
 WeightLayout weight_layout(const GemmSpec& spec) {
-  return weight_layout({spec.shape.n, spec.shape.k}, spec.weight);
+  WeightSpec weight = spec.weight;
+  // As Spec::from_gemm() has it.
+  const bool own_order = weight.interleave == Interleave::kFragment;
+  if (spec.has_byte_activations() && own_order) weight.interleave = Interleave::kSwizzle128b;
+  return weight_layout({spec.shape.n, spec.shape.k}, weight);
 }
 
 WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
@@ -98,6 +112,10 @@ WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
   if (per_channel) {
     layout.channel_zero_offset = layout.scale_bytes;
     layout.channel_bytes = round_up_16(layout.scale_bytes + layout.zero_bytes);
+    if (has_row_sums(weight)) {
+      layout.channel_sum_offset = layout.channel_bytes;
+      layout.channel_bytes += WeightLayout::kRowBlock * static_cast<int>(sizeof(std::int32_t));
+    }
   }
   layout.tensor_offset = layout.channel_offset + static_cast<std::size_t>(layout.row_blocks) *
                                                      static_cast<std::size_t>(layout.channel_bytes);

@@ -29,6 +29,7 @@ Plan with_older_path(const Plan& plan) {
 
 [[noreturn]] void throw_refusals(const Plan& plan, const MRange& m) {
   for (const GemmFamily* family : gemm_families()) {
+    if (!has_operands_of(*family, plan.spec.gemm())) continue;
     refuse_if_any(plan.spec, family->refusals(plan, m));
   }
   if (plan.spec.gemm().path == Path::kHopper) throw_refusals(with_older_path(plan), m);
@@ -88,13 +89,16 @@ class PredictedTimes final : public StepTimes {
 
 // Whether a kernel of the path that the spec asks for would serve but for something in the spec.
 bool is_refused(const Plan& plan, const MRange& m) {
-  const auto refuses = [&](const GemmFamily* family) { return !family->refusals(plan, m).empty(); };
+  const auto refuses = [&](const GemmFamily* family) {
+    return has_operands_of(*family, plan.spec.gemm()) && !family->refusals(plan, m).empty();
+  };
   return std::any_of(gemm_families().begin(), gemm_families().end(), refuses);
 }
 
 std::vector<Candidate> candidates_of_path(const Plan& plan, const MRange& m) {
   std::vector<Candidate> all;
   for (const GemmFamily* family : gemm_families()) {
+    if (!has_operands_of(*family, plan.spec.gemm())) continue;
     const Costs costs = costs_of(plan, *family);
     for (PlannedKernel& kernel : family->candidates(plan, m)) {
       const double us = family->predicted_us(plan, kernel, m.max, costs);

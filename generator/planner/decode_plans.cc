@@ -11,6 +11,7 @@ std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
   std::vector<DecodePlan> plans;
   for (const PlannedKernel& kernel : plan.kernels) {
     DecodePlan decode = kernel.family->decode_plan(plan, kernel);
+    if (decode.elements() == 0) continue;  // codes that are multiplied as they are
     const auto is_same = [&decode](const DecodePlan& one) {
       return one.result_exponent == decode.result_exponent;  // each has another one
     };

@@ -82,7 +82,9 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
       return candidate.plan.kernels.front().family == family;
     };
     if (std::any_of(one.candidates.begin(), one.candidates.end(), is_of_family)) continue;
-    one.absent.push_back({family, family->why_none(plan, one.step)});
+    one.absent.push_back({family, has_operands_of(*family, plan.spec.gemm())
+                                      ? family->why_none(plan, one.step)
+                                      : "it multiplies values of 16 bits"});
   }
   return one;
 }

@@ -12,16 +12,18 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json layout_json(const WeightSpec& weight, const WeightLayout& l) {
-  return {{"version", layout_version(weight)},
-          {"row_block", WeightLayout::kRowBlock},
-          {"chunk_k", WeightLayout::kChunkK},
-          {"row_blocks", l.row_blocks},
-          {"chunks_per_row_block", l.chunks_per_row_block},
-          {"chunk_bytes", l.chunk_bytes},
-          {"scale_offset", l.scale_offset},
-          {"zero_offset", l.zero_offset},
-          {"channel_offset", l.channel_offset},
-          {"total_bytes", l.total_bytes}};
+  ordered_json json{{"version", layout_version(weight)},
+                    {"row_block", WeightLayout::kRowBlock},
+                    {"chunk_k", WeightLayout::kChunkK},
+                    {"row_blocks", l.row_blocks},
+                    {"chunks_per_row_block", l.chunks_per_row_block},
+                    {"chunk_bytes", l.chunk_bytes},
+                    {"scale_offset", l.scale_offset},
+                    {"zero_offset", l.zero_offset},
+                    {"channel_offset", l.channel_offset},
+                    {"total_bytes", l.total_bytes}};
+  if (l.channel_sum_offset != 0) json["channel_sum_offset"] = l.channel_sum_offset;
+  return json;
 }
 
 ordered_json cache_tensor_json(const KvTensorLayout& layout) {
@@ -89,7 +91,7 @@ std::string plan_to_json(const Plan& plan) {
                    {"shared_per_block", plan.target.shared_per_block}}}};
   if (plan.spec.has_weight()) {
     j["layout"] = layout_json(plan.spec.weight(), plan.layout);
-    j["decode"] = decode_json(plan.decode);
+    if (plan.decode.elements() != 0) j["decode"] = decode_json(plan.decode);
     for (const DecodePlan& decode : decode_plans_of(plan)) {
       const char* name = decode.request.fold_scale ? "scaled_decode" : "folded_decode";
       if (decode.result_exponent != 0) j[name] = decode_json(decode);

@@ -44,6 +44,10 @@ bool is_name_of_any_shape(std::string_view name) {
 
 std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
   std::string name = gemm_name_prefix(spec.weight, spec.activation);
+  if (spec.has_byte_activations()) {
+    name += fmt::format("_{}", to_string(spec.activation_scale.granularity));
+    if (spec.accumulation == Accumulation::kFast) name += "_fast";
+  }
   if (spec.output) name += fmt::format("_{}", to_string(*spec.output));
   if (spec.epilogue.gated) name += "_gated";
   if (spec.epilogue.bias) name += "_bias";

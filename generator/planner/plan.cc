@@ -52,6 +52,10 @@ std::string_view to_string(KernelArgument argument) noexcept {
       return "x";
     case KernelArgument::kWeights:
       return "weights";
+    case KernelArgument::kXScales:
+      return "x_scales";
+    case KernelArgument::kXZeroPoints:
+      return "x_zero_points";
     case KernelArgument::kScales:
       return "scales";
     case KernelArgument::kZeros:

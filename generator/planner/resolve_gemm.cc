@@ -40,6 +40,9 @@ std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) 
 // Why scales go where they go; which of two modes a kernel has stands with the kernel.
 std::string scale_text(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (spec.has_byte_activations()) {
+    return "scales of tokens and rows on the sums of all of K: they are the same for it";
+  }
   if (!spec.weight.has_scales()) return "no scales: the weights are multiplied as they are";
   if (plan.layout.groups_per_chunk == 0) {
     return "scale in the epilogue: it is the same for all of K";
@@ -76,7 +79,13 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
     reasons.emplace_back(
         "where the scale is on the weight, one operation takes off the bias and multiplies by it");
   }
-  if (spec.weight.interleave != Interleave::kFragment) {
+  if (spec.has_byte_activations()) {
+    reasons.emplace_back(
+        spec.activation == DType::kInt8 ? "integer products are added exactly"
+        : spec.accumulation == Accumulation::kFast
+            ? "products are added in the tensor cores, whose sums keep some 14 bits"
+            : "products of 128 columns are added in the tensor cores, then in FP32");
+  } else if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));
   }
   if (spec.act_order) {
@@ -94,7 +103,9 @@ void resolve_gemm(Plan& plan, const TunedTable* table) {
   std::vector<Problem> problems = check_meaning(gemm);
   for (Problem& problem : refuse_pair(gemm, plan.target)) problems.push_back(std::move(problem));
   refuse_if_any(plan.spec, std::move(problems));
-  plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
+  if (!gemm.has_byte_activations()) {
+    plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
+  }
   plan.layout = weight_layout(gemm);
   plan.costs = measured_costs(table);
   TunedChoice choice = choose_with_table(plan, table);

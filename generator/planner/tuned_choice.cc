@@ -96,13 +96,13 @@ class TunedChooser {
   }
 
   std::vector<TunedEntry> usable_entries() const {
-    if (table_ == nullptr || sets_tile_or_path(plan_.spec.gemm()) != nullptr) return {};
+    if (table_ == nullptr || what_no_table_has(plan_.spec.gemm()) != nullptr) return {};
     return table_->entries_for(plan_.spec.gemm());
   }
 
   // What the spec sets, where that keeps entries for it from being used; else null.
   const char* keeps_entries_from_use() const {
-    const char* const set = sets_tile_or_path(plan_.spec.gemm());
+    const char* const set = what_no_table_has(plan_.spec.gemm());
     const bool has_entries =
         table_ != nullptr && set != nullptr && !table_->entries_for(plan_.spec.gemm()).empty();
     return has_entries ? set : nullptr;
@@ -206,7 +206,8 @@ class TunedChooser {
 
 }  // namespace
 
-const char* sets_tile_or_path(const GemmSpec& spec) {
+const char* what_no_table_has(const GemmSpec& spec) {
+  if (spec.has_byte_activations()) return "granularity of X";
   if (spec.path != Path::kAuto) return "path";
   return sets_any(spec.tile) ? "tile" : nullptr;
 }

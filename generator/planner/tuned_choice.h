@@ -32,8 +32,9 @@ struct TunedChoice {
   std::vector<std::string> reasons;
 };
 
-// "tile" or "path", which a spec has set and which keeps tables from being used for it, or null.
-const char* sets_tile_or_path(const GemmSpec& spec);
+// "tile", "path" or what activations of eight bits have, which keeps tables from being used for a
+// spec, or null.
+const char* what_no_table_has(const GemmSpec& spec);
 
 // `table` is of the plan's target, or null; the plan has its costs (measured_costs.h). Throws what
 // choose_kernels() throws.

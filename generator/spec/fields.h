@@ -62,7 +62,9 @@ struct Field {
   std::span<const std::int64_t> also{};       // values allowed beside the range
   std::span<const std::string_view> words{};  // kWord
   std::string_view
-      default_from{};           // pointer of the field whose value is taken where this is absent
+      default_from{};  // pointer of the field whose value is taken where this is absent
+  // With default_from of a word: the value where this field has no such word.
+  std::int64_t default_otherwise = 0;
   bool silent_default = false;  // the canonical text leaves the default out: the field came later
   // Where it holds there is no such field: documents must not have it, structs have its default,
   // and the canonical text leaves it out.

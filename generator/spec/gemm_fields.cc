@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "generator/spec/common_fields.h"
@@ -7,6 +9,47 @@ namespace {
 
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kNoLimit[] = {0};
+
+// The types of X, in the order of their words, which are those of the rows that row_transform
+// writes.
+constexpr DType kXTypes[] = {DType::kFp16, DType::kBf16, DType::kInt8, DType::kFp8E4m3,
+                             DType::kFp8E5m2};
+static_assert(std::size(kXTypes) == kRowDtypeWords.size());
+
+constexpr Slot x_type_slot() {
+  return Slot{[](const void* object) -> std::optional<std::int64_t> {
+                const auto* type = std::find(std::begin(kXTypes), std::end(kXTypes),
+                                             static_cast<const GemmSpec*>(object)->activation);
+                return type - std::begin(kXTypes);
+              },
+              [](void* object, std::int64_t value) {
+                static_cast<GemmSpec*>(object)->activation = kXTypes[value];
+              }};
+}
+
+constexpr auto kGemmActivation = std::to_array<Field>({
+    {.pointer = "/activation",
+     .kind = FieldKind::kObject,
+     .required = true,
+     .doc = "the other side of the operation"},
+    {.pointer = "/activation/dtype",
+     .kind = FieldKind::kWord,
+     .required = true,
+     .words = kRowDtypeWords,
+     .slot = x_type_slot(),
+     .doc = "type of X and, of 16 bits, the bias"},
+    {.pointer = "/activation/granularity",
+     .kind = FieldKind::kWord,
+     .words = kRowGranularityWords,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::activation_scale, &ActivationScaleSpec::granularity>(),
+     .doc = "values of X that share a scale, required by 8 bits; tensor: all; token: a row"},
+    {.pointer = "/activation/symmetric",
+     .kind = FieldKind::kBool,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::activation_scale, &ActivationScaleSpec::symmetric>(),
+     .doc = "false: int8 per token also has a zero point for each row"},
+});
 
 constexpr auto kGemmShape = std::to_array<Field>({
     shape_field("the sizes of the operation"),
@@ -37,7 +80,8 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kOutputDTypeWords,
      .slot = slot<&GemmSpec::output>(),
-     .doc = "type of Y and the residual; absent: activation.dtype"},
+     .doc = "type of Y and the residual; absent: activation.dtype; with 8 bits required, and of "
+            "the bias"},
 
     {.pointer = "/multiply",
      .kind = FieldKind::kObject,
@@ -47,6 +91,15 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .words = kActivationDTypeWords,
      .slot = slot<&GemmSpec::multiply>(),
      .doc = "type in the matrix instruction; only activation.dtype, the default, is served"},
+
+    {.pointer = "/accumulation",
+     .kind = FieldKind::kWord,
+     .words = kAccumulationWords,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::accumulation>(),
+     .doc =
+         "of FP8 products; promoted: every 128 columns in FP32; fast: in the tensor cores, whose "
+         "sums keep some 14 bits"},
 
     {.pointer = "/tile",
      .kind = FieldKind::kObject,
@@ -102,7 +155,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
     {.pointer = "/epilogue/bias",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::bias>(),
-     .doc = "add N values of activation.dtype"},
+     .doc = "add N values of activation.dtype, with 8 bits of output.dtype"},
     {.pointer = "/epilogue/activation",
      .kind = FieldKind::kWord,
      .words = kActivationWords,
@@ -136,10 +189,9 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .doc = "GPU generation whose instructions are used; auto: the target's"},
 });
 
-constexpr auto kGemmFields =
-    join_fields(header_fields<Op::kGemm>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
-                weight_fields<&GemmSpec::weight>("/activation/dtype"),
-                activation_fields<&GemmSpec::activation>("type of X and the bias"), kGemmChoices);
+constexpr auto kGemmFields = join_fields(
+    header_fields<Op::kGemm>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
+    weight_fields<&GemmSpec::weight>("/activation/dtype"), kGemmActivation, kGemmChoices);
 
 }  // namespace
 

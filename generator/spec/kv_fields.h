@@ -50,7 +50,7 @@ inline constexpr auto kSharedKvFields = std::to_array<Field>(
       .doc = "false: a zero point for each scale; true where none is given"},
      {.pointer = "/kv/scale_dtype",
       .kind = FieldKind::kWord,
-      .words = kDTypeWords,
+      .words = kScaleDTypeWords,
       .slot = default_slot(),
       .doc = "type of the stored scales; else activation.dtype, for tensor fp32, for nvfp4 e4m3"}});
 
@@ -89,7 +89,7 @@ constexpr std::array<Field, 6> tensor_fields(const KvTensorPointers& at, std::st
             .doc = "false: a zero point for each scale"},
            {.pointer = at.scale_dtype,
             .kind = FieldKind::kWord,
-            .words = kDTypeWords,
+            .words = kScaleDTypeWords,
             .default_from = "/kv/scale_dtype",
             .slot = slot<kKv, kTensor, &KvTensor::scale_dtype>(),
             .doc = "type of the stored scales"}}};

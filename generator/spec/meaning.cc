@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "generator/spec/byte_meaning.h"
 #include "generator/spec/weight_meaning.h"
 #include "heddle/weights.h"
 
@@ -72,7 +73,8 @@ void check_gated(std::int64_t n, Problems& problems) {
 // A matrix instruction multiplies two values of one type.
 void check_plain_type(const GemmSpec& gemm, Problems& problems) {
   const WeightType wanted = gemm.activation == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
-  if (gemm.weight.has_scales() || gemm.weight.type == wanted) return;
+  const bool has_codes = gemm.weight.has_scales() || gemm.has_byte_activations();
+  if (has_codes || gemm.weight.type == wanted) return;
   problems.push_back({"/weight/type", "weights that are not quantised are of the activation's type",
                       '"' + std::string(to_string(gemm.weight.type)) + '"',
                       '"' + std::string(to_string(wanted)) + "\", or a quantised type", ""});
@@ -80,7 +82,7 @@ void check_plain_type(const GemmSpec& gemm, Problems& problems) {
 
 // No kernel converts X before the matrix instruction takes it.
 void check_multiply(const GemmSpec& gemm, Problems& problems) {
-  if (gemm.multiply_dtype() == gemm.activation) return;
+  if (gemm.multiply_dtype() == gemm.activation || gemm.has_byte_activations()) return;
   problems.push_back({"/multiply/dtype", "no kernel multiplies in another type than X has",
                       '"' + std::string(to_string(*gemm.multiply)) + '"',
                       '"' + std::string(to_string(gemm.activation)) +
@@ -112,6 +114,7 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
   check_weight({gemm.shape.n, gemm.shape.k}, gemm.weight, problems);
   check_plain_type(gemm, problems);
   check_multiply(gemm, problems);
+  check_byte_activations(gemm, problems);
   check_tile(gemm.tile, problems);
   check_epilogue(gemm, problems);
   if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {
@@ -125,6 +128,7 @@ std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
   Problems problems;
   check_sides(spec.shape, problems);
   check_is_quantised(spec.weight, problems);
+  check_order_of_op(spec.weight, problems);
   check_weight(spec.shape, spec.weight, problems);
   const bool packed = spec.format == CheckpointFormat::kHeddle;
   if (op == Op::kRepack && packed) {

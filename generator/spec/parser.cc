@@ -219,9 +219,18 @@ class Parser {
     for (const Field& field : table_.fields) {
       if (field.default_from.empty() || value_of(field)) continue;
       if (holds(table_, field.no_field_where, object_)) continue;
-      const auto value = value_of(*table_.find(field.default_from));
-      if (value) field.slot.set(object_, *value);
+      const Field& other = *table_.find(field.default_from);
+      if (const auto value = value_of(other))
+        field.slot.set(object_, same_value(other, *value, field));
     }
+  }
+
+  // The value of `field` that says what `value` says of `other`.
+  static std::int64_t same_value(const Field& other, std::int64_t value, const Field& field) {
+    if (field.kind != FieldKind::kWord) return value;
+    const auto word = std::find(field.words.begin(), field.words.end(),
+                                other.words[static_cast<std::size_t>(value)]);
+    return word == field.words.end() ? field.default_otherwise : word - field.words.begin();
   }
 
   void set(const Field& field, std::int64_t value) {

@@ -25,7 +25,9 @@ Op op_of(const Node& root) {
 }
 
 // Specs that mean the same are the same.
-void leave_out_defaults(GemmSpec& gemm) {
+void settle(GemmSpec& gemm) {
+  const bool own_order = gemm.weight.interleave == Interleave::kFragment;
+  if (gemm.has_byte_activations() && own_order) gemm.weight.interleave = Interleave::kSwizzle128b;
   if (gemm.output == gemm.activation) gemm.output.reset();
   if (gemm.multiply == gemm.activation) gemm.multiply.reset();
 }
@@ -46,7 +48,7 @@ Spec Spec::parse(std::string_view json) {
     parse_fields(*root, fields_of(spec.op_), spec.object(), spec.name_, findings);
   }
   findings.throw_if_any();
-  leave_out_defaults(spec.gemm_);
+  settle(spec.gemm_);
   complete(spec.kv_append_);
   complete(spec.decode_attention_);
   return spec;
@@ -56,7 +58,7 @@ Spec Spec::from_gemm(const GemmSpec& gemm, std::string name) {
   check(Op::kGemm, &gemm, name);
   Spec spec;
   spec.gemm_ = gemm;
-  leave_out_defaults(spec.gemm_);
+  settle(spec.gemm_);
   spec.name_ = std::move(name);
   return spec;
 }

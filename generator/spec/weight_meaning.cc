@@ -52,6 +52,9 @@ void check_interleave(const WeightSpec& weight, Problems& problems) {
         refuse("TensorRT-LLM interleaves integer codes of 4 and 8 bits");
       }
       break;
+    case Interleave::kSwizzle128b:
+      if (weight.bits != 8) refuse("only codes of 8 bits are multiplied as they are");
+      break;
     case Interleave::kPermutation:
     case Interleave::kLinear:
     case Interleave::kFragment:

@@ -16,15 +16,17 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 
 // The tables follow the enumerators; these are the last ones.
 static_assert(word(kOpWords, Op::kRowTransform) == "row_transform");
-static_assert(word(kDTypeWords, DType::kE4m3) == "e4m3");
+static_assert(word(kDTypeWords, DType::kFp8E5m2) == "fp8_e5m2");
+static_assert(word(kScaleDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
 static_assert(word(kWeightTypeWords, WeightType::kBf16) == "bf16");
 static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");
-static_assert(word(kInterleaveWords, Interleave::kPermutation) == "permutation");
+static_assert(word(kInterleaveWords, Interleave::kSwizzle128b) == "swizzle_128b");
 static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");
 static_assert(word(kOutputDTypeWords, DType::kFp32) == "fp32");
 static_assert(word(kActivationWords, Activation::kClampedSwiglu) == "clamped_swiglu");
 static_assert(word(kPathWords, Path::kHopper) == "hopper");
+static_assert(word(kAccumulationWords, Accumulation::kFast) == "fast");
 static_assert(word(kKvDtypeWords, KvDtype::kNvfp4) == "nvfp4");
 static_assert(word(kKvGranularityWords, KvGranularity::kChannel) == "channel");
 static_assert(word(kKvLayoutWords, KvLayout::kPaged) == "paged");
@@ -59,6 +61,9 @@ std::string_view to_string(Activation activation) noexcept {
   return word(kActivationWords, activation);
 }
 std::string_view to_string(Path path) noexcept { return word(kPathWords, path); }
+std::string_view to_string(Accumulation accumulation) noexcept {
+  return word(kAccumulationWords, accumulation);
+}
 std::string_view to_string(KvDtype dtype) noexcept { return word(kKvDtypeWords, dtype); }
 std::string_view to_string(KvGranularity granularity) noexcept {
   return word(kKvGranularityWords, granularity);

@@ -10,14 +10,16 @@ namespace heddle {
 inline constexpr std::array<std::string_view, 7> kOpWords = {
     "gemm",      "dequantize",       "repack",       "quantize_weight",
     "kv_append", "decode_attention", "row_transform"};
-inline constexpr std::array<std::string_view, 5> kDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
-                                                                "e4m3"};
+inline constexpr std::array<std::string_view, 8> kDTypeWords = {
+    "fp16", "bf16", "fp32", "e8m0", "e4m3", "int8", "fp8_e4m3", "fp8_e5m2"};
+inline constexpr std::array<std::string_view, 5> kScaleDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
+                                                                     "e4m3"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};
 inline constexpr std::array<std::string_view, 10> kWeightTypeWords = {
     "uint", "int", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "nf4", "fp16", "bf16"};
 inline constexpr std::array<std::string_view, 3> kZeroPointWords = {"none", "int", "float"};
-inline constexpr std::array<std::string_view, 6> kInterleaveWords = {
-    "fragment", "linear", "awq", "even_odd", "trtllm", "permutation"};
+inline constexpr std::array<std::string_view, 7> kInterleaveWords = {
+    "fragment", "linear", "awq", "even_odd", "trtllm", "permutation", "swizzle_128b"};
 inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"heddle", "awq", "gptq",
                                                                            "gptq_v2"};
 inline constexpr std::array<std::string_view, 3> kOutputDTypeWords = {"fp16", "bf16", "fp32"};
@@ -25,6 +27,7 @@ inline constexpr std::array<std::string_view, 7> kActivationWords = {
     "none", "relu", "gelu", "gelu_tanh", "silu", "relu2", "clamped_swiglu"};
 inline constexpr std::array<std::string_view, 4> kPathWords = {"auto", "turing", "ampere",
                                                                "hopper"};
+inline constexpr std::array<std::string_view, 2> kAccumulationWords = {"promoted", "fast"};
 inline constexpr std::array<std::string_view, 8> kKvDtypeWords = {
     "fp16", "bf16", "int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2", "nvfp4"};
 inline constexpr std::array<std::string_view, 7> kKvGranularityWords = {

@@ -11,15 +11,15 @@
 
 namespace heddle {
 
-// Each aligned to 16 bytes.
+// Each aligned to 16 bytes, but x_scales and x_zero_points to 4.
 struct GemmArgs {
   DeviceInput x;  // [M, K] row-major, the activation's dtype
   // pack_weights() output. From sm_90 on it may be read before the kernels before this one in
   // the stream have ended, which must not write it: synchronise once after packing on the GPU.
   DeviceInput weights;
   DeviceOutput y;  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype()
-  // [N]; required exactly if the spec has one. As of weights, kernels that still run must not write
-  // it.
+  // [N] of GemmSpec::bias_dtype(); required exactly if the spec has one. As of weights, kernels
+  // that still run must not write it.
   DeviceInput bias;
   DeviceInput residual;  // as y; required exactly if the spec has one; may be y
   // [K] of the activation's dtype; required exactly with activation.pre_scale.
@@ -29,6 +29,10 @@ struct GemmArgs {
   DeviceInput permutation;
   DeviceOutput workspace;  // GemmKernel::workspace_bytes(m); required where that is not 0
   std::int64_t m = 0;
+  // FP32, required exactly with activations of 8 bits: [M] with granularity token, one with tensor.
+  // A kernel before this one in the stream may write it.
+  DeviceInput x_scales;
+  DeviceInput x_zero_points;  // [M] int32, with activation.symmetric false; as x_scales
 };
 
 class HEDDLE_EXPORT GemmKernel : public OperationKernel {

@@ -147,6 +147,10 @@ typedef struct heddle_gemm_args {
   heddle_input pre_scale;   /* [K] of the activation's dtype */
   heddle_input permutation; /* [K] int32 */
   heddle_output workspace;  /* zeroed once before its first use */
+  /* With activations of 8 bits: FP32 [M], or one with granularity tensor; and, with symmetric
+     false, [M] int32. A kernel before this one in the stream may write them. */
+  heddle_input x_scales;
+  heddle_input x_zero_points;
 } heddle_gemm_args;
 
 typedef struct heddle_weight_source {

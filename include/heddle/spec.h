@@ -31,14 +31,16 @@ enum class Op {
   kDecodeAttention,
   kRowTransform
 };
-// The last two are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8.
-enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3 };
+// kE8m0 and kE4m3 are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8. The
+// last three are of activations only, with scales of their own; FP8 is OCP's, too.
+enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3, kInt8, kFp8E4m3, kFp8E5m2 };
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
 // kNf4: the sixteen values of nf4_values(). kFp16, kBf16: weights that were not quantised.
 enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4, kFp16, kBf16 };
 enum class ZeroPoint { kNone, kInt, kFloat };
-// The order of the codes in a packed word; see ElementOrder.
-enum class Interleave { kFragment, kLinear, kAwq, kEvenOdd, kTrtllm, kPermutation };
+// The order of the codes in a packed word; see ElementOrder. kSwizzle128b: of codes of eight bits
+// that matrix instructions read as they are, see docs/layouts.md.
+enum class Interleave { kFragment, kLinear, kAwq, kEvenOdd, kTrtllm, kPermutation, kSwizzle128b };
 // How a checkpoint stores integer codes, scales and zero points; docs/checkpoints.md has the bytes.
 enum class CheckpointFormat { kHeddle, kAwq, kGptq, kGptqV2 };
 // kRelu2: the square of kRelu. kClampedSwiglu, of gated epilogues only, is gpt-oss's: with
@@ -100,18 +102,34 @@ struct TileSpec {
 // Packed weights then hold 8 gates and their 8 ups in each block of 16 rows, so that whoever
 // finishes a gate has its up; pack_weights() does that.
 struct EpilogueSpec {
-  bool bias = false;  // [N], the activation's dtype
+  bool bias = false;  // [N], GemmSpec::bias_dtype()
   Activation activation = Activation::kNone;
   bool residual = false;  // of Y's shape and dtype
   bool gated = false;     // N is a multiple of 16
   int limit = 0;          // of kClampedSwiglu, where it is required
 };
 
+// How X of eight bits was quantised, by row_transform or another kernel: a value is the code, less
+// its row's zero point if there is one, times the scale. Members are those of RowOutputSpec.
+struct ActivationScaleSpec {
+  RowGranularity granularity = RowGranularity::kNone;  // kNone exactly with 16 bits
+  bool symmetric = true;  // false, of kInt8 with kToken: a zero point for each row
+};
+
+// How products of FP8 are added. The tensor cores of sm_90 keep some 14 bits of a sum.
+enum class Accumulation {
+  kPromoted,  // the sums of at most 128 columns are added in FP32
+  kFast,      // the sums of all of K stay in the tensor cores
+};
+
 struct GemmSpec {
   GemmShape shape;
   WeightSpec weight;
-  DType activation = DType::kFp16;  // kFp16 or kBf16: X
-  std::optional<DType> output{};    // kFp16, kBf16 or kFp32: Y; the activation's where absent
+  DType activation = DType::kFp16;  // kFp16, kBf16 or one of eight bits: X
+  ActivationScaleSpec activation_scale{};
+  Accumulation accumulation = Accumulation::kPromoted;
+  // kFp16, kBf16 or kFp32: Y; the activation's where absent, which no X of eight bits allows.
+  std::optional<DType> output{};
   // What the matrix instruction multiplies, X and decoded W; its sums are FP32. The activation's
   // where absent: resolve() refuses every other one, because no kernel converts X.
   std::optional<DType> multiply{};
@@ -122,7 +140,14 @@ struct GemmSpec {
   bool deterministic = true;
   Path path = Path::kAuto;
 
+  // Whether X has eight bits. The matrix instruction then multiplies codes, and bias and residual
+  // are of Y's type.
+  bool has_byte_activations() const noexcept {
+    return activation == DType::kInt8 || activation == DType::kFp8E4m3 ||
+           activation == DType::kFp8E5m2;
+  }
   DType output_dtype() const noexcept { return output.value_or(activation); }
+  DType bias_dtype() const noexcept { return has_byte_activations() ? output_dtype() : activation; }
   DType multiply_dtype() const noexcept { return multiply.value_or(activation); }
   // Columns of Y.
   std::int64_t output_columns() const noexcept { return epilogue.gated ? shape.n / 2 : shape.n; }
@@ -159,7 +184,8 @@ class HEDDLE_EXPORT Spec {
   // Parses and validates one JSON document. Throws Error(kSpec) that holds every problem found,
   // each with its JSON pointer.
   static Spec parse(std::string_view json);
-  // Throws Error(kSpec) like parse() if a value is out of range.
+  // Throws Error(kSpec) like parse() if a value is out of range. With X of eight bits the
+  // interleave kFragment becomes kSwizzle128b, the order of their matrix instruction.
   static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
   // The same for kDequantize, kRepack and kQuantizeWeight.
   static Spec from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name = {});
@@ -228,6 +254,7 @@ HEDDLE_EXPORT std::string_view to_string(Interleave interleave) noexcept;
 HEDDLE_EXPORT std::string_view to_string(CheckpointFormat format) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Activation activation) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Path path) noexcept;
+HEDDLE_EXPORT std::string_view to_string(Accumulation accumulation) noexcept;
 HEDDLE_EXPORT std::string_view to_string(KvDtype dtype) noexcept;
 HEDDLE_EXPORT std::string_view to_string(KvGranularity granularity) noexcept;
 HEDDLE_EXPORT std::string_view to_string(KvLayout layout) noexcept;

@@ -13,11 +13,11 @@
 
 namespace heddle {
 
-inline constexpr int kLayoutVersion = 3;
+inline constexpr int kLayoutVersion = 4;
 
 // The version since which such weights have the bytes that they have now: what that version or a
-// later one packed, this library reads. 3 with a group_offset, 2 for 4-bit floats in fragment
-// order, 1 for all others.
+// later one packed, this library reads. 4 in the order swizzle_128b, 3 with a group_offset, 2 for
+// 4-bit floats in fragment order, 1 for all others.
 HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 
 // Whoever stores packed weights stores kLayoutVersion, or a layout_version(), with them and asks
@@ -56,12 +56,15 @@ struct WeightLayout {
   int zero_bytes = 0;    // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
   int channel_bytes = 0;  // of one row block: its scales and zero points, padded; 0 if grouped
-  int channel_zero_offset = 0;    // inside the row block's channel metadata
+  int channel_zero_offset = 0;  // inside the row block's channel metadata
+  // The same: 16 int32 sums of the rows' codes, those of rows g and g + 8 side by side, of integers
+  // in the order kSwizzle128b. What a zero point of X is multiplied by. 0: there are none.
+  int channel_sum_offset = 0;
   std::size_t tensor_offset = 0;  // of the FP32 tensor scale; == total_bytes if there is none
   std::size_t total_bytes = 0;
 };
 
-// 1 for e8m0 and e4m3, 2, or 4.
+// 1 for e8m0, e4m3 and what has eight bits by name, 2, or 4.
 HEDDLE_EXPORT int bytes_of(DType dtype) noexcept;
 
 HEDDLE_EXPORT WeightLayout weight_layout(const GemmSpec& spec);

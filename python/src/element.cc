@@ -23,7 +23,12 @@ Element element_of(DType dtype) {
       return Element::kFp32;
     case DType::kE8m0:
       return Element::kE8m0;
+    case DType::kInt8:
+      return Element::kByte;
+    case DType::kFp8E5m2:
+      return Element::kE5m2;
     case DType::kE4m3:
+    case DType::kFp8E4m3:
       break;
   }
   return Element::kE4m3;

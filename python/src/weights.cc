@@ -26,6 +26,11 @@ const GemmSpec& gemm_of(const Spec& spec) {
 WeightOpSpec weight_op_of(const Spec& spec) {
   if (spec.op() == Op::kQuantizeWeight) return spec.weight_op();
   const GemmSpec& gemm = gemm_of(spec);
+  if (gemm.has_byte_activations()) {
+    refuse("weights.activation",
+           "quantize a spec of quantize_weight with W's type, then pack the codes with this one",
+           std::string(to_string(gemm.activation)), "activations of 16 bits");
+  }
   WeightOpSpec op;
   op.shape = {gemm.shape.n, gemm.shape.k};
   op.weight = gemm.weight;
@@ -172,6 +177,8 @@ void bind_layout(nb::module_& m) {
       .field("channel_bytes", &WeightLayout::channel_bytes, "Of one row block; 0 if grouped.")
       .field("channel_zero_offset", &WeightLayout::channel_zero_offset,
              "Inside the row block's metadata.")
+      .field("channel_sum_offset", &WeightLayout::channel_sum_offset,
+             "The same: int32 sums of the rows' codes; 0 if there are none.")
       .field("tensor_offset", &WeightLayout::tensor_offset, "Of the FP32 tensor scale.")
       .field("total_bytes", &WeightLayout::total_bytes, "Of all.");
   m.def(

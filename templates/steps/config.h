@@ -14,6 +14,7 @@ HEDDLE_ENUM(ScaleMode,
             kAccumulator,  // to the group's partial sum, in FP32
             kWeight,       // to the decoded weight, in its own type
             kChannel,      // one scale for each row, in the epilogue
+            kProduct,      // with the token's to the sums of all of K, before the epilogue
             kNone);        // nowhere: weights of 16 bits have none
 
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
@@ -36,6 +37,7 @@ struct PackedWeights {
   int fixed_bias;           // what decoding takes off an unsigned code
   int channel_bytes;        // of a row block
   int channel_zero_offset;  // in a row block's entries
+  int channel_sum_offset;   // the same, of the sums of codes of eight bits
   bool tensor_scale;        // whether there is one
   bool row_lines;           // in TensorRT-LLM's order: a line holds 64 columns of a few rows
 
@@ -57,7 +59,7 @@ struct PackedWeights {
 
   HEDDLE_FIELDS(bits, chunk_bytes, meta_group, entry_offset, scale_offset, scale_bytes, zero_point,
                 zero_offset, zero_bytes, fixed_bias, channel_bytes, channel_zero_offset,
-                tensor_scale, row_lines)
+                channel_sum_offset, tensor_scale, row_lines)
 };
 
 struct Scaling {

@@ -11,7 +11,7 @@ namespace heddle {
 
 template <class Config>
 struct Output {
-  using Value = typename Config::Value;    // of the bias
+  using Value = typename Config::Value;    // of a bias of 16 bits
   using Result = typename Config::Result;  // of Y and of the residual
   static constexpr int kRowBlock = Chunk::kRows;
   static constexpr Activation kActivation = Config::value.epilogue.activation;
@@ -22,6 +22,11 @@ struct Output {
   // scales of the weights nor those of the sums took it over.
   static constexpr int kLeftExponent =
       Config::value.scaling.mode == ScaleMode::kWeight ? Config::value.scaling.result_exponent : 0;
+
+  // Of codes of eight bits the bias has Y's type.
+  static constexpr bool kFloatBias = Config::value.epilogue.bias &&
+                                     Config::value.epilogue.result_bytes == 4 &&
+                                     Config::value.scaling.mode == ScaleMode::kProduct;
 
   const u8* weights;  // the whole packed buffer, for scales per channel and per tensor
   u8* y;
@@ -69,7 +74,9 @@ struct Output {
     } else if constexpr (kLeftExponent != 0) {
       scale_all(power_of_two<kLeftExponent>(1.0f), sum);
     }
-    if constexpr (Config::value.epilogue.bias) {
+    if constexpr (kFloatBias) {
+      ResultFp32::add(bias + 4 * bias_row, sum);
+    } else if constexpr (Config::value.epilogue.bias) {
       add_values<Value>(sum, load_global_16(bias + 2 * bias_row));
     }
   }

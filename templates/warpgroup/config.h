@@ -20,6 +20,10 @@ struct WarpgroupConfig {
   PackedWeights weights;
   Scaling scaling;
   EpilogueConfig epilogue;
+  bool byte_operands;    // weights and tokens are codes of eight bits, multiplied as they are
+  bool promotes;         // whose sums of 128 columns are added in FP32
+  bool scale_per_token;  // else one scale for all tokens
+  bool token_zeros;      // tokens have zero points, which meet the sums of the rows' codes
   int tile_m;            // tokens of a tile
   int tile_n;            // rows of W of a tile
   bool one_token_tile;   // a tile has all tokens of a launch
@@ -47,17 +51,18 @@ struct WarpgroupConfig {
   // Rows of the blocks of a cluster, which take neighbouring tiles.
   HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }
 
-  // Tokens are copied in boxes of 64 values, of all tokens of a tile or half of them.
+  // Tokens are copied in boxes of 128 bytes, of all tokens of a tile or half of them.
   HEDDLE_BOTH constexpr int box_tokens() const { return tile_m < 96 ? tile_m : tile_m / 2; }
   // A launch of fewer tokens has boxes of so many.
   HEDDLE_BOTH constexpr bool fits_box() const { return box_tokens() == tile_m; }
 
-  // A stage: tokens [halves][tile_m][64 values], each token's 128 bytes swizzled; weights
+  // A stage: tokens [boxes of columns][tile_m][128 bytes], each token's swizzled; weights
   // [tile_n / 16][stage_chunks] chunks, or of one the words of half of its columns and all of its
-  // scales and zero points.
-  HEDDLE_BOTH constexpr int token_bytes() const {
-    return 2 * stage_chunks / (half_stages ? 2 : 1) * tile_m * 128;
+  // scales and zero points; of byte_operands [stage_chunks][tile_n][128 bytes], swizzled.
+  HEDDLE_BOTH constexpr int column_boxes() const {
+    return (byte_operands ? 1 : 2) * stage_chunks / (half_stages ? 2 : 1);
   }
+  HEDDLE_BOTH constexpr int token_bytes() const { return column_boxes() * tile_m * 128; }
   HEDDLE_BOTH constexpr int half_word_bytes() const { return 128 * weights.bits; }
   HEDDLE_BOTH constexpr int row_block_bytes() const {
     return stage_chunks * weights.chunk_bytes - (half_stages ? half_word_bytes() : 0);
@@ -67,15 +72,21 @@ struct WarpgroupConfig {
   }
   HEDDLE_BOTH constexpr int stage_bytes() const { return token_bytes() + weight_bytes(); }
 
+  // With promotes: tokens whose products have registers of their own at a time.
+  HEDDLE_BOTH constexpr int part_tokens() const { return has_many_tokens() ? tile_m / 2 : tile_m; }
+
   // Tokens whose sums a warpgroup ends with, and a thread's sums of them in each row tile.
   HEDDLE_BOTH constexpr int own_tokens() const { return splits_columns() ? tile_m / 2 : tile_m; }
   HEDDLE_BOTH constexpr int own_sums() const { return own_tokens() / 2; }
 
   // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
   // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
-  // each of four gets. Or those that it gives to the other warpgroup, as they lie in its registers.
+  // each of four gets; with byte_operands the rest is for stages. Or those that it gives to the
+  // other warpgroup, as they lie in its registers.
   static constexpr int kPassRow = kRowTile + 4;
-  HEDDLE_BOTH constexpr bool has_small_passes() const { return has_many_tokens() || has_four(); }
+  HEDDLE_BOTH constexpr bool has_small_passes() const {
+    return has_many_tokens() || has_four() || (byte_operands && !splits_columns());
+  }
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? 16 : 32);
   }
@@ -114,9 +125,10 @@ struct WarpgroupConfig {
   // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
   static constexpr int kBandTokens = 2048;
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, one_token_tile, rows_may_end,
-                stage_chunks, last_chunks, half_stages, stages, stages_ahead, warpgroups, cluster,
-                shares_tiles, shares_in_pairs, step_tiles, decoded_sets)
+  HEDDLE_FIELDS(weights, scaling, epilogue, byte_operands, promotes, scale_per_token, token_zeros,
+                tile_m, tile_n, one_token_tile, rows_may_end, stage_chunks, last_chunks,
+                half_stages, stages, stages_ahead, warpgroups, cluster, shares_tiles,
+                shares_in_pairs, step_tiles, decoded_sets)
 };
 
 }  // namespace heddle::device

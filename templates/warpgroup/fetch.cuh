@@ -1,6 +1,6 @@
 // The warps that fetch: for every stage of the block's work the weights of its row blocks, a bulk
-// copy each, and the tokens, a tensor copy for each box of 64 columns. Four warps share them, since
-// a copy takes some dozens of clocks to start.
+// copy each or one for each of its chunks, and the tokens, a tensor copy for each box. Four warps
+// share them, since a copy takes some dozens of clocks to start.
 //
 // All lanes of a warp walk the stages, one of them copies: as the compiler knows so, it keeps
 // addresses in uniform registers. Fewer instructions are less in the way of those that multiply.
@@ -100,19 +100,28 @@ struct WgmmaFetch {
     const u32 barrier = memory.full_barrier(stage);
     const u8* from = weights + (static_cast<i64>(first) * shape.chunks + k * S::kStageChunks) *
                                    Config::value.weights.chunk_bytes;
-    const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
+    const u32 to = memory.weights(stage) + warp * S::kRowBlockStep;
     const i64 step = static_cast<i64>(4 * shape.chunks) * Config::value.weights.chunk_bytes;
     if (!elect_one()) return;
     mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes());
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
       if (!has_block(piece, i)) continue;
-      const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
+      const u32 at = to + i * S::kFetchWarps * S::kRowBlockStep;
       if (Config::value.half_stages && part == 0 && S::kMetadataBytes > 0) {
         // Scales and zero points lie behind the words of the other half.
         copy_weights(at, from + i * step, S::kHalfWordBytes, barrier);
         copy_weights(at + S::kHalfWordBytes, from + i * step + 2 * S::kHalfWordBytes,
                      S::kMetadataBytes, barrier);
+      } else if constexpr (S::kByteOperands) {
+        constexpr int kCopyBytes = Config::value.weights.chunk_bytes;
+        const int chunks = S::chunks_of_unit(k, shape);
+#pragma unroll
+        for (int c = 0; c < S::kStageChunks; ++c) {
+          if (S::kLastChunks != 0 && c >= chunks) break;
+          copy_weights(at + c * S::kChunkBytes, from + i * step + c * kCopyBytes, kCopyBytes,
+                       barrier);
+        }
       } else {
         copy_weights(at, from + i * step + part * S::kHalfWordBytes, bytes, barrier);
       }
@@ -136,6 +145,7 @@ struct WgmmaFetch {
       const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
       const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
+      // The tensor map counts in 16 bits, of codes in pairs.
       const int column = 64 * (of_k * S::kHalves + half);
       const int first = piece.first_token + box * S::kBoxTokens;
       const int token = first - S::early(first, m);

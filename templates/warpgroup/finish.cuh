@@ -17,8 +17,9 @@ template <class Config>
 struct WgmmaFinish {
   using S = WgmmaShape<Config>;
   using Schedule = typename Config::Schedule;
+  using Sum = typename Config::Sums::Sum;
   template <int kCount>
-  using SumsOf = float[S::kRowTiles][kCount];
+  using SumsOf = Sum[S::kRowTiles][kCount];
   using Sums = SumsOf<S::kOwnSums>;
   WgmmaMemory<Config> memory;
   WgmmaStore<Config> store;
@@ -81,25 +82,27 @@ struct WgmmaFinish {
   // Splits a row tile's 2 * kCount sums: those of the upper half of the tokens, or of the lower
   // one, go to `kept`, which may be `sum`; the others, four at a time, go to give(i, four).
   template <int kCount, class Give>
-  static __device__ __forceinline__ void give_half(int upper, const float* sum, float* kept,
+  static __device__ __forceinline__ void give_half(int upper, const Sum* sum, Sum* kept,
                                                    const Give& give) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
-      float given[4];
+      Sum given[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const float low = sum[i + j];
-        const float high = sum[kCount + i + j];
+        const Sum low = sum[i + j];
+        const Sum high = sum[kCount + i + j];
         kept[i + j] = upper != 0 ? high : low;
         given[j] = upper != 0 ? low : high;
       }
-      give(i, f32x4{given[0], given[1], given[2], given[3]});
+      give(i, Config::Sums::four(given));
     }
   }
   template <int kCount>
-  static __device__ __forceinline__ void add_given(u32 place, float* kept) {
+  static __device__ __forceinline__ void add_given(u32 place, Sum* kept) {
 #pragma unroll
-    for (int i = 0; i < kCount; i += 4) add_four(kept + i, load_shared_floats(place + 512 * i));
+    for (int i = 0; i < kCount; i += 4) {
+      Config::Sums::add(kept + i, load_shared_floats(place + 512 * i));
+    }
   }
 
   static __device__ __forceinline__ void meet_warpgroup() {

@@ -8,10 +8,10 @@
 // take turns between two sets of sums, once its own products are on their way.
 #pragma once
 
-#include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
+#include "warpgroup/release.cuh"
 #include "warpgroup/stage.cuh"
 #include "warpgroup/weights.cuh"
 
@@ -27,8 +27,7 @@ struct WgmmaMultiply {
   static constexpr bool kEndsShort = S::kLastChunks != 0;
   static constexpr bool kMayHaveNone = kSharesChunks && S::kLastChunks == 1;
 
-  WgmmaMemory<Config> memory;
-  u32 to_peer;      // from here to the same place in the cluster's other block
+  WgmmaRelease<Config> release;
   int warp;         // of the warpgroup
   int row_block;    // in the tile, of the warp's first row tile
   int first_chunk;  // that the warpgroup multiplies, of a stage's
@@ -41,9 +40,7 @@ struct WgmmaMultiply {
 
   __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                            int lane)
-      : memory(memory),
-        to_peer(S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) - memory.shared
-                               : 0),
+      : release(memory, lane),
         warp(warp),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_chunk(kSharesChunks ? warpgroup : 0),
@@ -72,7 +69,7 @@ struct WgmmaMultiply {
           // Nothing of the stage is this warpgroup's.
           if (c == 0 && kMayHaveNone && of_stage >= count) {
             wgmma_wait<0>();
-            release(previous);
+            release.run(previous);
             break;
           }
           multiply_chunk(stage, c, of_stage, part, c == 0 ? previous : 0);
@@ -83,7 +80,7 @@ struct WgmmaMultiply {
     }
     wgmma_wait<0>();
     retire(Steps::kSteps - 1, Steps::kParts - 1);
-    release(previous);
+    release.run(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
@@ -92,12 +89,12 @@ struct WgmmaMultiply {
 
   // The ring's first stage, as this warp reads it.
   __device__ __forceinline__ WgmmaStage<Config> first_stage() const {
-    return {memory, row_block, first_half};
+    return {release.memory, row_block, first_half};
   }
 
-  // Once for a piece.
-  __device__ __forceinline__ void load_channel_zeros(const u8* packed, const WeightShape& shape,
-                                                     const Piece& piece) {
+  // Once for a piece: the zero points of channels, where there are any.
+  __device__ __forceinline__ void begin(const u8* packed, const WeightShape& shape,
+                                        const Piece& piece) {
     weights.load_channel_zeros(packed, shape, piece, row_block);
   }
 
@@ -148,7 +145,7 @@ struct WgmmaMultiply {
       wgmma_wait<Steps::kSets - 1>();
       if (kPartial && Steps::ends_group(before) && in_time) retire(before, 1 - into);
       if (kPartial && Steps::ends_group(step) && kTurns == 2) load_scales(chunk, tile);
-      if (step == Steps::kSets - 2) release(previous);
+      if (step == Steps::kSets - 2) release.run(previous);
     }
   }
 
@@ -192,18 +189,6 @@ struct WgmmaMultiply {
 #pragma unroll
       for (int i = 0; i < S::kSums; ++i)
         sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[from][i];
-    }
-  }
-
-  // The lane has read all that it reads of the stage. Each says so for itself: one lane for all
-  // would have to wait for the others, and a barrier of the warp makes the compiler end every wgmma
-  // before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
-  __device__ __forceinline__ void release(u32 full_barrier) const {
-    const u32 empty_barrier = memory.empty_beside(full_barrier);
-    if (full_barrier != 0) mbarrier_arrive(empty_barrier);
-    if constexpr (S::kBlocks > 1) {
-      mbarrier_arrive_remote_if(full_barrier != 0 && weights.g + weights.t == 0,
-                                empty_barrier + to_peer);
     }
   }
 };

@@ -21,7 +21,7 @@ template <class Config>
 struct WgmmaParts {
   using S = WgmmaShape<Config>;
   using Schedule = typename Config::Schedule;
-  using Sums = float[S::kRowTiles][S::kOwnSums];
+  using Sums = typename Config::Sums::Sum[S::kRowTiles][S::kOwnSums];
   // Sums of a warpgroup as they lie in its registers, four of a thread at a time.
   static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kOwnSums * 4 * 128;
 
@@ -55,7 +55,7 @@ struct WgmmaParts {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
-        for (float& v : sum[r]) v = -0.0f;  // adds nothing, not even a sign
+        for (auto& v : sum[r]) v = Config::Sums::kNothing;
     }
     const int others = has_begun ? count - 1 : count;
 #pragma unroll kPartsAhead
@@ -81,8 +81,7 @@ struct WgmmaParts {
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
       for (int i = 0; i < S::kOwnSums; i += 4) {
-        store_global_floats(to + (r * S::kOwnSums + i) * 512,
-                            {sum[r][i], sum[r][i + 1], sum[r][i + 2], sum[r][i + 3]});
+        store_global_floats(to + (r * S::kOwnSums + i) * 512, Config::Sums::four(sum[r] + i));
       }
     }
   }
@@ -121,7 +120,7 @@ struct WgmmaParts {
 #pragma unroll
       for (int i = 0; i < S::kOwnSums; i += 4) {
         const f32x4 v = load_global_floats_l2(from + (r * S::kOwnSums + i) * 512);
-        add_four(sum[r] + i, v);
+        Config::Sums::add(sum[r] + i, v);
         // What is loaded later waits until these have been added.
         if ((i + 4) % kSumsAhead == 0) {
 #pragma unroll

@@ -53,13 +53,15 @@ struct WgmmaShape {
   static constexpr int kOwnSums = Config::value.own_sums();
   static constexpr bool kOneTokenTile = Config::value.one_token_tile;
 
-  // Tokens of a stage: [kHalves][tile_m][64 values], each token's 128 bytes swizzled. Weights:
-  // [kTileRowBlocks][kStageChunks] chunks, or of one the words of half of its columns and all of
-  // its scales and zero points.
-  static constexpr int kHalves = 2 * kStageChunks / kUnitStages;
+  // Tokens of a stage: [kHalves][tile_m][128 bytes], each token's swizzled: half a chunk's columns
+  // of 16 bits, all of eight. Weights: [kTileRowBlocks][kStageChunks] chunks, or of one the words
+  // of half of its columns and all of its scales and zero points; with byte_operands
+  // [kStageChunks][kTileRowBlocks] chunks.
+  static constexpr bool kByteOperands = Config::value.byte_operands;
+  static constexpr int kHalves = Config::value.column_boxes();
   static constexpr int kHalfBytes = Config::value.tile_m * 128;
   static constexpr int kTokenBytes = Config::value.token_bytes();
-  // Tokens are copied in boxes of 64 values. What a box has outside of X is slow to come, 16 bytes
+  // Tokens are copied in boxes of 128 bytes. What a box has outside of X is slow to come, 16 bytes
   // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48). A tile's only box has no more
   // tokens than the launch: behind them stays what was there, whose sums are not stored. Of two, if
   // there are tokens for one at least, the last begins early enough to be full and has tokens of
@@ -73,6 +75,10 @@ struct WgmmaShape {
   static constexpr int kMissingBytes = Config::value.half_stages ? kHalfWordBytes : 0;
   static constexpr int kRowBlockBytes = Config::value.row_block_bytes();
   static constexpr int kWeightBytes = Config::value.weight_bytes();
+  // From a row block of a stage to the next one and, with byte_operands, from a chunk to the next.
+  static constexpr int kRowBlockStep =
+      kByteOperands ? Config::value.weights.chunk_bytes : kRowBlockBytes;
+  static constexpr int kChunkBytes = kTileRowBlocks * Config::value.weights.chunk_bytes;
 
   static constexpr int kPassRow = Config::value.kPassRow;
   static constexpr bool kRoundsFirst = Config::value.rounds_first();
@@ -117,7 +123,7 @@ struct WgmmaShape {
   static __device__ constexpr int tokens_of_pass(int tokens) {
     const int most = kRoundsFirst ? kRoundedTokens : Config::value.pass_tokens();
     int pass = tokens < most ? tokens : most;
-    while (tokens % pass != 0) pass -= 8;
+    while (tokens % pass != 0) pass -= kRoundsFirst ? 16 : 8;
     return pass;
   }
 

@@ -22,10 +22,10 @@ struct WgmmaStage {
   __device__ __forceinline__ WgmmaStage(WgmmaMemory<Config> memory, int row_block, int first_half)
       : memory(memory),
         full_barrier(memory.full_barrier(0)),
-        weights_(memory.weights(0) + row_block * S::kRowBlockBytes),
+        weights_(memory.weights(0) + row_block * S::kRowBlockStep),
         columns_(wgmma_columns(memory.tokens(0) + first_half * S::kHalfBytes)) {}
 
-  // The weights of the warp's first row block.
+  // The weights of the warp's first row block, with byte_operands the warpgroup's.
   __device__ __forceinline__ u32 weights() const {
     return kGoesOn ? weights_ : weights_ + number() * S::kWeightBytes;
   }

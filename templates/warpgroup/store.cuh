@@ -14,12 +14,15 @@ namespace heddle {
 template <class Config>
 struct WgmmaStore {
   using S = WgmmaShape<Config>;
+  using Sums = typename Config::Sums;
+  using Sum = typename Sums::Sum;
   static constexpr bool kGated = Config::value.epilogue.gated;
   static constexpr int kRows = Config::value.epilogue.rows();
   static constexpr int kRowThreads = 64 / kRows;  // that write a token's outputs of 64 rows
 
   WgmmaMemory<Config> memory;
   Output<Config> output;
+  Sums sums;
   int m;
   int warpgroup, thread;  // of the warpgroup
 
@@ -34,14 +37,15 @@ struct WgmmaStore {
   //
   // A pass differs from the next one in the registers that it reads, so only that code stands here
   // once for each pass. The rest is a loop: unrolled it would be most of the kernel's text.
-  __device__ __forceinline__ void run(Piece piece, const float (&sum)[S::kRowTiles][S::kOwnSums],
-                                      int place, int tokens) const {
+  __device__ __forceinline__ void run(Piece piece, Sum (&sum)[S::kRowTiles][S::kOwnSums], int place,
+                                      int tokens) const {
     // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
     if constexpr (S::kSplitsColumns) place += warpgroup * S::kOwnTokens;
     const int first_tile = piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
+    if constexpr (S::kByteOperands) scale(piece, sum, place, tokens, first_tile);
     const int passes = S::kPairs ? tokens / kPassTokens * S::kRowTiles : kPasses;
 #pragma unroll 1
     for (int pass = 0; pass < passes; ++pass) {
@@ -59,8 +63,44 @@ struct WgmmaStore {
   }
 
  private:
+  // The sums become what they stand for: see ByteSums. What there is of the tokens goes through
+  // shared memory: its addresses would take the registers that the sums leave.
+  __device__ __forceinline__ void scale(const Piece& piece, Sum (&sum)[S::kRowTiles][S::kOwnSums],
+                                        int place, int tokens, int first_tile) const {
+    const int g = thread % 32 / 4;
+    const int t = thread % 4;
+    const u32 of_tokens = memory.pass(warpgroup);
+    static_assert(S::kPassBytes >= 8 * S::kOwnTokens, "room for a scale and a zero point");
+    for (int i = thread; i < tokens; i += 128) {
+      const int token = unchecked_token_at(piece, place + i);
+      sums.template put_token<Config>(token < m ? token : m - 1, of_tokens + 4 * i);
+    }
+    typename Sums::OfRows rows[S::kRowTiles];
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      const int row_block = 4 * (first_tile + r) + thread / 32;
+      rows[r] = sums.template of_rows<Config>(output.weights, output.shape, row_block, g);
+    }
+    warpgroup_barrier(1 + warpgroup);
+#pragma unroll
+    for (int j = 0; j < S::kOwnTokens / 8; ++j) {
+      if (S::kPairs && 8 * j >= tokens) break;
+      const auto of_two = sums.template load_tokens<Config>(of_tokens + 4 * (8 * j + 2 * t));
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+#pragma unroll
+        for (int r = 0; r < S::kRowTiles; ++r) {
+          Sum* v = sum[r] + 4 * j + i;
+          Sums::scale(v[0], of_two.token[i], rows[r].scale.low, rows[r].sum_low);
+          Sums::scale(v[2], of_two.token[i], rows[r].scale.high, rows[r].sum_high);
+        }
+      }
+    }
+    warpgroup_barrier(1 + warpgroup);
+  }
+
   // Sums of the pass to shared memory.
-  __device__ __forceinline__ void put_pass(const float (&sum)[S::kRowTiles][S::kOwnSums],
+  __device__ __forceinline__ void put_pass(const Sum (&sum)[S::kRowTiles][S::kOwnSums],
                                            int pass) const {
 #pragma unroll
     for (int i = 0; i < kPasses; ++i) {
@@ -74,47 +114,53 @@ struct WgmmaStore {
     }
   }
 
-  // The token at a place of the piece; negative: none, or one that has another place, too.
+  // The first token of the box that a place of the piece is in, had it all of its tokens.
+  __device__ __forceinline__ int box_of(const Piece& piece, int place) const {
+    return piece.first_token + (S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens);
+  }
+  // The token at a place, which may be behind the last one.
+  __device__ __forceinline__ int unchecked_token_at(const Piece& piece, int place) const {
+    return piece.first_token + place - S::early(box_of(piece, place), m);
+  }
+  // The same; negative: none, or one that has another place, too.
   __device__ __forceinline__ int token_at(const Piece& piece, int place) const {
-    const int box = S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens;
-    const int begin = piece.first_token + box;
-    const int token = piece.first_token + place - S::early(begin, m);
-    return token >= begin && token < m ? token : -1;
+    const int token = unchecked_token_at(piece, place);
+    return token >= box_of(piece, place) && token < m ? token : -1;
   }
 
   // Tokens of a row tile to shared memory, rounded: each warp's part transposed by stmatrix. Of
   // four matrices of 8 rows by 8 tokens two are of rows, then those of the next tokens.
   template <int kTokens, int kCount>
-  __device__ __forceinline__ void put_rounded(const float (&sums)[kCount], int first) const {
+  __device__ __forceinline__ void put_rounded(const Sum (&sums)[kCount], int first) const {
     const int lane = thread % 32;
     if constexpr (kGated) return put_gated<kTokens>(sums, first);
     const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
                                                  thread / 32 * 16 + lane / 8 % 2 * 8);
 #pragma unroll
     for (int i = 0; i < kTokens; i += 16) {
-      const float* v = sums + (first + i) / 2;
+      const Sum* v = sums + (first + i) / 2;
       store_matrices_transposed(to + 2 * i * S::kRoundedRow,
                                 {rounded(v), rounded(v + 2), rounded(v + 4), rounded(v + 6)});
     }
   }
-  static __device__ __forceinline__ float scaled(float sum) {
-    return power_of_two<Output<Config>::kLeftExponent>(sum);
+  static __device__ __forceinline__ float scaled(Sum sum) {
+    return power_of_two<Output<Config>::kLeftExponent>(Sums::as_float(sum));
   }
-  static __device__ __forceinline__ u32 rounded(const float* pair) {
+  static __device__ __forceinline__ u32 rounded(const Sum* pair) {
     return Output<Config>::Result::rounded(scaled(pair[0]), scaled(pair[1]));
   }
 
   // The same of gates and ups, rows g and g + 8 of a warp's row block, which one lane has: all
   // matrices are of tokens, four or two of them.
   template <int kTokens, int kCount>
-  __device__ __forceinline__ void put_gated(const float (&sums)[kCount], int first) const {
+  __device__ __forceinline__ void put_gated(const Sum (&sums)[kCount], int first) const {
     constexpr int kStored = kTokens % 32 == 0 ? 32 : 16;  // tokens at once
     static_assert(kTokens % kStored == 0, "whole pairs of matrices");
     const int lane = thread % 32;
     const u32 to = memory.pass(warpgroup) + 2 * (lane % kStored * S::kRoundedRow + thread / 32 * 8);
 #pragma unroll
     for (int i = 0; i < kTokens; i += kStored) {
-      const float* v = sums + (first + i) / 2;
+      const Sum* v = sums + (first + i) / 2;
       const u32 at = to + 2 * i * S::kRoundedRow;
       if constexpr (kStored == 32) {
         store_matrices_transposed(at, {gated(v), gated(v + 4), gated(v + 8), gated(v + 12)});
@@ -123,7 +169,7 @@ struct WgmmaStore {
       }
     }
   }
-  static __device__ __forceinline__ u32 gated(const float* four) {
+  static __device__ __forceinline__ u32 gated(const Sum* four) {
     using O = Output<Config>;
     const float low = activate_gated<O::kActivation, O::kLimit>(scaled(four[0]), scaled(four[2]));
     const float high = activate_gated<O::kActivation, O::kLimit>(scaled(four[1]), scaled(four[3]));
@@ -161,7 +207,7 @@ struct WgmmaStore {
 
   // Tokens of a row tile to shared memory.
   template <int kTokens, int kCount>
-  __device__ __forceinline__ void put(const float (&sums)[kCount], int first) const {
+  __device__ __forceinline__ void put(const Sum (&sums)[kCount], int first) const {
     const int g = thread % 32 / 4;
     const int t = thread % 4;
     const u32 to = memory.pass(warpgroup) + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
@@ -170,7 +216,7 @@ struct WgmmaStore {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         store_shared_float(to + 4 * ((8 * j + (i & 1)) * S::kPassRow + 8 * (i >> 1)),
-                           sums[(first / 8 + j) * 4 + i]);
+                           Sums::as_float(sums[(first / 8 + j) * 4 + i]));
       }
     }
   }

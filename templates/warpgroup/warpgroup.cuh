@@ -23,23 +23,12 @@
 // a thread that multiplies (112 with four warpgroups), 40 (32) one that fetches. Shared memory: the
 // ring of stages, which takes all there is, and room for sums on their way to Y.
 //
-// Roles. One block to an SM, for the whole launch. One warpgroup fetches (fetch.cuh), two or four
-// multiply (multiply.cuh): each has a part of the tile's rows, or of 64 rows half of the columns.
-// Four have a row tile each: while one waits for its sums or its words, three have products on
-// their way.
-//
-// Order. The fetching warps copy the weights of the first stages_ahead stages, wait for the
-// previous kernel, then copy tokens and all further stages, tile after tile
-// (schedule/shared_tiles.cuh). The others wait for a stage, decode a step into registers while the
-// tensor cores work on the steps before, and give the stage back. At the end of a tile sums are
-// exchanged between warpgroups that share columns, blocks of a pair, or through the workspace
-// (finish.cuh, parts.cuh), and go to Y.
+// Roles and order: gemm.cuh.
 #pragma once
 
-#include "schedule/shared_tiles.cuh"
-#include "warpgroup/fetch.cuh"
-#include "warpgroup/finish.cuh"
+#include "warpgroup/gemm.cuh"
 #include "warpgroup/multiply.cuh"
+#include "warpgroup/sums.cuh"
 
 namespace heddle {
 
@@ -48,59 +37,8 @@ template <class Config, class Decode>
 __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* weights, u8* y,
                                            const u8* bias, const u8* residual, u8* workspace,
                                            const WeightShape& shape, int m, int shared_tiles) {
-  extern __shared__ __align__(1024) u8 shared_memory[];
-  const WgmmaMemory<Config> memory{shared_address(shared_memory)};
-  const int lane = threadIdx.x % 32;
-  const int warp = broadcast(threadIdx.x / 32, 0);  // tells the compiler that lanes agree
-  const int warpgroup = warp / 4 - 1;
-  launch_dependents();
-
-  if (threadIdx.x == 0) {
-    prefetch_tensor_map(tokens);
-    memory.init_barriers();
-    mbarrier_init_fence();
-  }
-  if constexpr (WgmmaShape<Config>::kBlocks > 1) {
-    cluster_barrier();
-  } else {
-    block_barrier();
-    WgmmaFinish<Config>::start_pair();
-  }
-
-  typename Config::Schedule schedule(m, WgmmaShape<Config>::row_sets(shape),
-                                     WgmmaShape<Config>::total_units(shape), shared_tiles);
-  if (warpgroup < 0) {
-    shrink_registers<WgmmaShape<Config>::kFetchRegisters>();
-    WgmmaFetch<Config> fetch{memory, tokens, weights, shape, schedule, m, warp};
-    fetch.run();
-    warp_barrier();
-    WgmmaFinish<Config>::meet_pair();
-  } else {
-    grow_registers<WgmmaShape<Config>::kMultiplyRegisters>();
-    WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
-    const int thread = static_cast<int>(threadIdx.x) % 128;
-    const WgmmaStore<Config> store{
-        memory, {weights, y, bias, residual, shape}, m, warpgroup, thread};
-    const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
-    const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
-    wait_for_predecessor();
-    WgmmaStage<Config> stage = multiply.first_stage();
-    Piece piece;
-    bool is_first = true;
-#pragma unroll 1
-    while (schedule.next(piece)) {
-      multiply.load_channel_zeros(weights, shape, piece);
-      multiply.run(piece, shape, stage);
-      if (is_first) WgmmaFinish<Config>::meet_pair();
-      is_first = false;
-      finish.run(schedule, piece, multiply.sum);
-    }
-  }
-  // Another block of the cluster may still signal this one.
-  if constexpr (WgmmaShape<Config>::kBlocks > 1) {
-    warp_barrier();
-    cluster_barrier();
-  }
+  gemm_by_wgmma<Config, WgmmaMultiply<Config, Decode>>(tokens, weights, FloatSums{}, y, bias,
+                                                       residual, workspace, shape, m, shared_tiles);
 }
 
 }  // namespace heddle

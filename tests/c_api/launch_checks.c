@@ -73,6 +73,8 @@ void test_gemm(heddle_kernel* kernel, void* stream) {
   REFUSED(x.data = NULL, "launch.missing");
   REFUSED(y.data = address(0x30002), "launch.misaligned");
   REFUSED(bias = input(0x50000, 512), "launch.unexpected");
+  REFUSED(x_scales = input(0x50000, 32), "launch.unexpected");
+  REFUSED(x_zero_points = input(0x50000, 32), "launch.unexpected");
 #undef REFUSED
 }
 

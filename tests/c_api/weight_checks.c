@@ -62,7 +62,8 @@ static void check_layout(const uint8_t* packed, size_t bytes,
   }
   CHECK(heddle_dtype_bytes(SPEC("bf16"), &width) == HEDDLE_OK && width == 2);
   CHECK(heddle_dtype_bytes(SPEC("e8m0"), &width) == HEDDLE_OK && width == 1);
-  CHECK_CODE(heddle_dtype_bytes(SPEC("int8"), &width), HEDDLE_ERROR_USAGE, "api.dtype");
+  CHECK(heddle_dtype_bytes(SPEC("fp8_e5m2"), &width) == HEDDLE_OK && width == 1);
+  CHECK_CODE(heddle_dtype_bytes(SPEC("int9"), &width), HEDDLE_ERROR_USAGE, "api.dtype");
   CHECK_CODE(heddle_dtype_bytes(SPEC("bf16"), NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_weight_layout(SPEC(kSame), NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK(heddle_weight_layout(SPEC("{"), &layout) == HEDDLE_ERROR_SPEC);

@@ -59,7 +59,7 @@ std::vector<double> numbers(const std::vector<std::uint16_t>& bits, DType dtype)
 
 std::vector<double> plain_weights(const GemmSpec& spec, const QuantizedWeights& weights) {
   const auto [n, k, m_min, m_max] = spec.shape;
-  const PlainNumbers plain = plain_numbers({n, k}, spec.weight, spec.activation, weights);
+  const PlainNumbers plain = plain_numbers({n, k}, spec.weight, code_dtype(spec), weights);
   std::vector<double> values;
   for (std::int64_t i = 0; i < n * k; ++i) {
     const auto group = static_cast<std::size_t>(i / k * plain.groups +
@@ -92,8 +92,9 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   const std::int64_t m_max = spec.shape.m_max;
   const QuantizedWeights weights = random_weights({n, k}, spec.weight, 1);
   packed_ = pack_weights(spec, weights);
-  x_ = random_values(m_max * k, spec.activation, 2);
-  if (spec.epilogue.bias) bias_ = random_values(n, spec.activation, 3);
+  std::vector<double> x = make_x(m_max);
+  // A bias of 32 bits has no test here.
+  if (spec.epilogue.bias) bias_ = random_values(n, spec.bias_dtype(), 3);
   const std::int64_t columns = spec.output_columns();
   std::vector<double> residual;
   if (spec.epilogue.residual) {
@@ -106,11 +107,10 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   }
   if (spec.pre_scale) pre_scale_ = random_values(k, spec.activation, 5);
   const std::vector<double> w = plain_weights(spec, weights);
-  std::vector<double> x = numbers(x_, spec.activation);
   if (spec.pre_scale) {
     scale_columns(numbers(pre_scale_, spec.activation), spec.activation, &x);
   }
-  const std::vector<double> bias = numbers(bias_, spec.activation);
+  const std::vector<double> bias = numbers(bias_, spec.bias_dtype());
   const auto sum_of = [&](std::int64_t token, std::int64_t row) {
     const double* a = x.data() + token * k;
     const double* b = w.data() + row * k;
@@ -133,6 +133,23 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   }
 }
 
+// X in numbers.
+std::vector<double> GemmProblem::make_x(std::int64_t m) {
+  constexpr unsigned kSeed = 2;
+  if (!spec_.has_byte_activations()) {
+    x_ = random_values(m * spec_.shape.k, spec_.activation, kSeed);
+    return numbers(x_, spec_.activation);
+  }
+  bytes_ = random_byte_activations(spec_, m, kSeed);
+  const std::vector<float> values = unscaled_values(spec_, bytes_);
+  std::vector<double> x(values.begin(), values.end());
+  const auto k = static_cast<std::size_t>(spec_.shape.k);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] *= bytes_.scales[bytes_.scales.size() == 1 ? 0 : i / k];
+  }
+  return x;
+}
+
 std::size_t GemmProblem::value_bytes() const {
   return static_cast<std::size_t>(bytes_of(spec_.output_dtype()));
 }
@@ -147,15 +164,24 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
     if (bits.empty()) return nullptr;
     return memory.allocate(bits.data(), static_cast<std::size_t>(2 * count), Access::kRead);
   };
+  const auto copy_of = [&](const auto& values, std::int64_t count) -> const std::uint8_t* {
+    const auto most = std::min(values.size(), static_cast<std::size_t>(count));
+    if (values.empty()) return nullptr;
+    return memory.allocate(values.data(), most * sizeof values[0], Access::kRead);
+  };
+  const bool is_bytes = spec_.has_byte_activations();
+  const std::int64_t count = m * spec_.shape.k;
   const std::size_t outputs = output_bytes(m);
   const std::uint8_t* residual =
       residual_.empty() ? nullptr : memory.allocate(residual_.data(), outputs, Access::kRead);
-  return {copy(x_, m * spec_.shape.k),
+  return {is_bytes ? copy_of(bytes_.codes, count) : copy(x_, count),
           memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly),
           copy(bias_, spec_.shape.n),
           residual,
           copy(pre_scale_, spec_.shape.k),
-          memory.allocate(outputs, Access::kWrite)};
+          memory.allocate(outputs, Access::kWrite),
+          copy_of(bytes_.scales, m),
+          copy_of(bytes_.zero_points, m)};
 }
 
 Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {

@@ -7,6 +7,7 @@
 
 #include "heddle/spec.h"
 #include "tests/emulator/global_memory.h"
+#include "tools/gpu_harness/byte_activations.h"
 
 namespace heddle {
 
@@ -32,6 +33,8 @@ class GemmProblem {
     const std::uint8_t* residual;
     const std::uint8_t* pre_scale;
     std::uint8_t* y;
+    const std::uint8_t* x_scales;
+    const std::uint8_t* x_zero_points;
   };
   Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
   std::size_t output_bytes(std::int64_t m) const;  // of Y
@@ -42,7 +45,10 @@ class GemmProblem {
 
   GemmSpec spec_;
   std::vector<std::uint8_t> packed_;
+  std::vector<double> make_x(std::int64_t m);
+
   std::vector<std::uint16_t> x_, bias_, pre_scale_;
+  ByteActivations bytes_;               // in place of x_
   std::vector<std::uint8_t> residual_;  // of Y's type
   std::vector<double> reference_;       // of Y's shape
 };

@@ -2,71 +2,138 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "tests/emulator/clock.h"
 #include "tests/emulator/device.h"
+#include "tests/emulator/thread_index.h"
 #include "tests/emulator/warp_lanes.h"
 
 namespace emulator {
 namespace {
 
 constexpr unsigned kLanesOfWarp = 32;
-constexpr unsigned kDepth = 16;
-constexpr int kRows = 16;       // of a warp
-constexpr unsigned kUnit = 16;  // bytes that the swizzle moves
+constexpr unsigned kWarpsOfGroup = 4;
+constexpr unsigned kRows = 16;       // of a warp
+constexpr unsigned kMostDepth = 32;  // of codes; 16-bit values are half as many
+constexpr unsigned kUnit = 16;       // bytes that the swizzle moves
 
 // What the descriptor says besides where: see wgmma_columns().
 constexpr std::uint64_t kAddressMask = 0x3fff;
-constexpr std::uint64_t kSwizzledColumns =
+constexpr std::uint64_t kSwizzled =
     std::uint64_t{1} << 62 | std::uint64_t{64} << 32 | std::uint64_t{1} << 16;
 
-// 16 values of a column of B. Address bits 7 to 9 permute the units, whatever the start.
-void load_column(std::uint32_t start, unsigned column, std::uint16_t (&values)[kDepth]) {
-  for (unsigned unit = 0; unit < 2; ++unit) {
-    std::uint32_t address = start + 128 * column + kUnit * unit;
+// The bytes of `units` units of 16 bytes of a column of B, or of a row of A. Address bits 7 to 9
+// permute the units, whatever the start.
+void load_units(std::uint64_t descriptor, unsigned number, unsigned units, void* bytes) {
+  if ((descriptor & ~kAddressMask) != kSwizzled) fail("a descriptor of another layout");
+  const auto start = static_cast<std::uint32_t>((descriptor & kAddressMask) << 4);
+  for (unsigned unit = 0; unit < units; ++unit) {
+    std::uint32_t address = start + 128 * number + kUnit * unit;
     address ^= (address >> 7 & 7) << 4;
-    load_shared(address, values + 8 * unit, kUnit, 0);
+    load_shared(address, static_cast<std::uint8_t*>(bytes) + kUnit * unit, kUnit, 0);
   }
 }
 
 using Lanes = Multiplication[kLanesOfWarp];
 
-void multiply(const Lanes& lanes) {
-  const Multiplication& first = lanes[0];
-  for (const Multiplication& lane : lanes) {
-    if (lane.columns != first.columns || lane.add != first.add || lane.sums != first.sums) {
-      fail("lanes of a warp multiply by different columns");
-    }
+double value_of(Codes codes, std::uint8_t code) {
+  switch (codes) {
+    case Codes::kInt8:
+      return static_cast<std::int8_t>(code);
+    case Codes::kE5m2:
+      return widen(Half::kFp16, static_cast<std::uint16_t>(code << 8));
+    case Codes::kE4m3:
+      break;
   }
-  if ((first.columns & ~kAddressMask) != kSwizzledColumns) fail("a descriptor of another layout");
-  // Values by column of A, so that the sums of all rows grow together: of each row in order.
-  double a[kDepth][kRows];
+  const int exponent = code >> 3 & 15, mantissa = code & 7;
+  if ((code & 127) == 127) return std::nan("");
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+  return (code & 128) != 0 ? -magnitude : magnitude;
+}
+
+// The values of A's rows of the warp, by column, so that the sums of all rows grow together.
+struct Operands {
+  double a[kMostDepth][kRows];
+  unsigned depth;
+};
+
+void load_rows(const Lanes& lanes, Operands* operands) {
+  const Multiplication& first = lanes[0];
+  if (first.a == nullptr) {
+    operands->depth = kMostDepth;
+    const unsigned warp = threadIdx.x / kLanesOfWarp % kWarpsOfGroup;
+    for (unsigned row = 0; row < kRows; ++row) {
+      std::uint8_t codes[kMostDepth];
+      load_units(first.rows, kRows * warp + row, kMostDepth / kUnit, codes);
+      for (unsigned k = 0; k < kMostDepth; ++k) {
+        operands->a[k][row] = value_of(first.row_codes, codes[k]);
+      }
+    }
+    return;
+  }
+  operands->depth = kMostDepth / 2;
   for (int lane = 0; lane < 32; ++lane) {
     const int g = lane / 4, t = lane % 4;
     for (int i = 0; i < 4; ++i) {
       const int row = g + i % 2 * 8, column = 2 * t + i / 2 * 8;
       const std::uint32_t pair = lanes[lane].a[i];
-      a[column][row] = widen(first.half, static_cast<std::uint16_t>(pair));
-      a[column + 1][row] = widen(first.half, static_cast<std::uint16_t>(pair >> 16));
+      operands->a[column][row] = widen(first.half, static_cast<std::uint16_t>(pair));
+      operands->a[column + 1][row] = widen(first.half, static_cast<std::uint16_t>(pair >> 16));
     }
   }
-  const auto start = static_cast<std::uint32_t>((first.columns & kAddressMask) << 4);
-  for (int j = 0; j < 2 * first.sums; ++j) {
-    std::uint16_t bits[kDepth];
-    load_column(start, static_cast<unsigned>(j), bits);
-    const auto sum_of = [&](int row) -> float& {
-      return lanes[row % 8 * 4 + j % 8 / 2].d[j / 8 * 4 + row / 8 * 2 + j % 2];
-    };
-    double sums[kRows];
-    for (int row = 0; row < kRows; ++row) sums[row] = first.add ? sum_of(row) : 0.0F;
-    for (unsigned k = 0; k < kDepth; ++k) {
-      const double b = widen(first.half, bits[k]);
-      for (int row = 0; row < kRows; ++row) sums[row] += a[k][row] * b;
+}
+
+void load_column(const Multiplication& first, unsigned column, double (&b)[kMostDepth]) {
+  std::uint8_t bytes[kMostDepth];
+  load_units(first.columns, column, kMostDepth / kUnit, bytes);
+  for (unsigned k = 0; k < kMostDepth; ++k) {
+    if (first.a == nullptr) {
+      b[k] = value_of(first.column_codes, bytes[k]);
+    } else if (k < kMostDepth / 2) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, bytes + 2 * k, sizeof bits);
+      b[k] = widen(first.half, bits);
     }
-    for (int row = 0; row < kRows; ++row) sum_of(row) = static_cast<float>(sums[row]);
+  }
+}
+
+// To sum `number` of a lane.
+void add_product(const Multiplication& lane, double product, int number) {
+  if (lane.a == nullptr && lane.row_codes == Codes::kInt8) {
+    std::uint32_t& sum = static_cast<std::uint32_t*>(lane.d)[number];
+    sum = (lane.add ? sum : 0) + static_cast<std::uint32_t>(static_cast<std::int32_t>(product));
+    return;
+  }
+  float& sum = static_cast<float*>(lane.d)[number];
+  sum = static_cast<float>((lane.add ? static_cast<double>(sum) : 0.0) + product);
+}
+
+void multiply(const Lanes& lanes) {
+  const Multiplication& first = lanes[0];
+  for (const Multiplication& lane : lanes) {
+    if (lane.columns != first.columns || lane.rows != first.rows || lane.add != first.add ||
+        lane.sums != first.sums) {
+      fail("lanes of a warp multiply by different columns");
+    }
+  }
+  Operands operands{};
+  load_rows(lanes, &operands);
+  for (int j = 0; j < 2 * first.sums; ++j) {
+    double b[kMostDepth];
+    load_column(first, static_cast<unsigned>(j), b);
+    double products[kRows] = {};
+    for (unsigned k = 0; k < operands.depth; ++k) {
+      for (unsigned row = 0; row < kRows; ++row) products[row] += operands.a[k][row] * b[k];
+    }
+    for (int row = 0; row < static_cast<int>(kRows); ++row) {
+      const Multiplication& lane = lanes[row % 8 * 4 + j % 8 / 2];
+      add_product(lane, products[row], j / 8 * 4 + row / 8 * 2 + j % 2);
+    }
   }
 }
 

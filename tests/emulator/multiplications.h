@@ -10,14 +10,21 @@
 
 namespace emulator {
 
-// A lane's part of one.
+// What the operands of eight bits are.
+enum class Codes { kInt8, kE4m3, kE5m2 };
+
+// A lane's part of one. `a`: A is 16-bit values in registers. Else both operands are codes in
+// shared memory.
 struct Multiplication {
   Half half;
-  float* d;
+  void* d;   // floats or, of kInt8, 32-bit integers
   int sums;  // of d: half the columns of B
   const std::uint32_t* a;
   std::uint64_t columns;  // descriptor
   bool add;
+  std::uint64_t rows = 0;  // descriptor, the same for all warps of a warpgroup
+  Codes row_codes{};
+  Codes column_codes{};
 };
 
 // The multiplications of one lane. Groups are in the order of their commits; the last one is still

@@ -1,8 +1,10 @@
-// Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), mma_cases(),
-// attention_cases(), kv_append_cases(), row_cases() or one of weight_op_cases.h as C++.
+// Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), wgmma_bytes_cases(),
+// mma_cases(), attention_cases(), kv_append_cases(), row_cases() or one of weight_op_cases.h as
+// C++.
 //
 // usage: write_kernels KIND FOLDER FILES
-// KIND: stream, gemv, bulk, wgmma, mma, attention, kv_append, row, repack, quantize or dequantize
+// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, mma, attention, kv_append, row, repack, quantize or
+// dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -19,6 +21,7 @@
 #include "tests/emulator/row_cases.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/emulator/weight_op_cases.h"
+#include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_cases.h"
 
 namespace heddle {
@@ -43,6 +46,13 @@ KernelFamily family_of(std::string_view kind) {
   }
   if (kind == "wgmma") {
     return {"wgmma", "wgmma", "WgmmaKernel", {"warpgroup/warpgroup.cuh"}, plans_of(wgmma_cases())};
+  }
+  if (kind == "wgmma_bytes") {
+    return {"wgmma_bytes",
+            "wgmma_bytes",
+            "WgmmaBytesKernel",
+            {"warpgroup/bytes.cuh"},
+            plans_of(wgmma_bytes_cases())};
   }
   if (kind == "mma") {
     return {"mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh"}, plans_of(mma_cases())};

@@ -60,6 +60,9 @@ double scale_value(DType dtype, const std::uint8_t* at) {
     }
     case DType::kFp16:
     case DType::kBf16:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   std::uint16_t bits = 0;

@@ -54,10 +54,11 @@ TEST(SpecErrors, KeysAreNotPaths) {
 TEST(SpecErrors, MisspeltWord) {
   const Error error = parse_error(changed("fp16", "pf16"));
   EXPECT_EQ(error.code(), "spec.unknown_word");
-  EXPECT_EQ(error.problems()[0].allowed, "\"fp16\" or \"bf16\"");
+  EXPECT_EQ(error.problems()[0].allowed,
+            "\"fp16\", \"bf16\", \"int8\", \"fp8_e4m3\" or \"fp8_e5m2\"");
   EXPECT_EQ(error.problems()[0].hint, "did you mean \"fp16\"?");
   EXPECT_EQ(parse_error(changed("fp16", "FP16")).problems()[0].hint, "did you mean \"fp16\"?");
-  EXPECT_EQ(parse_error(changed("fp16", "int8x")).problems()[0].hint, "");
+  EXPECT_EQ(parse_error(changed("fp16", "single")).problems()[0].hint, "");
 }
 
 TEST(SpecErrors, NoMatrixInstructionOfFp8) {

@@ -14,6 +14,7 @@
 #include "generator/planner/choose.h"
 #include "generator/planner/kernel_name.h"
 #include "generator/render/source_list.h"
+#include "tests/byte_gemm.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
@@ -135,6 +136,37 @@ TEST_F(CompileWgmma, EveryTile) {
       spec.tile.n = n;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       sources.push_back(render(plan, 0));
+    }
+  }
+  check(sources);
+}
+
+// Nothing is decoded: every tile, alone, in pairs and in shares, with what may surround the
+// product.
+TEST_F(CompileWgmma, EightBits) {
+  std::vector<Source> sources;
+  int turn = 0;
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+      for (const int n : {64, 128, 256}) {
+        const int most = dtype == DType::kInt8 ? 192 * 256 : 128 * 256;  // sums
+        if (m * n > most || (n == 64 && (m < 32 || m > 128))) continue;
+        // One of three types in turn, and of FP8 one way to add.
+        if (!every_kernel() && ++turn % 3 != static_cast<int>(dtype) % 3) continue;
+        GemmSpec spec = byte_gemm(1032, 1280, dtype);
+        if (dtype != DType::kInt8 && turn % 2 == 0) spec.accumulation = Accumulation::kFast;
+        if (dtype == DType::kInt8) spec.activation_scale.symmetric = turn % 2 == 0;
+        if (turn % 4 == 0) spec.epilogue = {true, Activation::kSilu, true};
+        if (turn % 5 == 0) spec.output = DType::kFp32;
+        spec.tile.m = m;
+        spec.tile.n = n;
+        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+        add_kernels(plan, turn, &sources);
+        if (n != 128 || m <= 128) continue;
+        WarpgroupKernel c = config_of_first(plan);
+        wgmma_share_tokens(2, c);
+        sources.push_back(render_with(plan, c));
+      }
     }
   }
   check(sources);

@@ -4,8 +4,10 @@ A stand-in for heddle gives the times, so no GPU is needed.
 """
 
 import json
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -195,6 +197,39 @@ class PlansTest(ScriptTest):
         self.assertIn("--groups", self.script("bench-plans", "--groups", "main", check=2).stderr)
 
 
+class W8a8Test(ScriptTest):
+
+    def cells(self, times, *more):
+        done = self.document("bench-w8a8", "--shapes", "8192x8192", "--rounds", "2", *more,
+                             times=times)
+        return {(cell["what"], cell["m"]): cell for cell in done["groups"]["main"]["cells"]}
+
+    def test_few_tokens_are_held_against_the_floor(self):
+        for times, passed in ((1.0, True), (1.2, False)):
+            cells = self.cells(times, "--python", "false")
+            for what in ("FP8 fast", "FP8", "INT8"):
+                self.assertEqual(cells[what, 16]["passed"], passed, what)
+                self.assertAlmostEqual(cells[what, 16]["times"], times)
+
+    def test_without_pytorch_there_is_no_verdict_on_many(self):
+        cells = self.cells(1, "--python", "false")
+        self.assertIsNone(cells["FP8", 1024]["passed"])
+        self.assertNotIn("cublas_us", cells["FP8", 1024])
+        self.assertTrue(cells["INT8", 1024]["passed"], "as fast as FP8")
+
+    def test_many_are_held_against_the_peer(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        peer = pathlib.Path(folder.name) / "peer"
+        peer.write_text("#!/bin/sh\necho '{\"tensor fast\": {\"1024\": 1.0}, "
+                        "\"tensor\": {\"1024\": 1e9}}'\n")
+        peer.chmod(0o755)
+        cells = self.cells(1, "--python", peer)
+        self.assertFalse(cells["FP8 fast", 1024]["passed"])
+        self.assertTrue(cells["FP8", 1024]["passed"])
+        self.assertEqual(cells["FP8", 1024]["cublas_us"], 1e9)
+
+
 class SpecsTest(CommandTest):
 
     def specs(self, name):
@@ -202,7 +237,7 @@ class SpecsTest(CommandTest):
         return json.loads(done.stdout), done.stdout
 
     def test_heddle_takes_them(self):
-        for name in ("bench-decode", "bench-prefill", "bench-kv", "bench-plans"):
+        for name in ("bench-decode", "bench-prefill", "bench-kv", "bench-plans", "bench-w8a8"):
             specs, text = self.specs(name)
             self.assertEqual(len({json.dumps(spec) for spec in specs}), len(specs))
             done = self.heddle("build", "-", "--print-specs", stdin=text, check=0)
@@ -210,7 +245,7 @@ class SpecsTest(CommandTest):
 
     def test_the_planner_serves_every_kind(self):
         kinds = {}
-        for name in ("bench-decode", "bench-prefill", "bench-plans"):
+        for name in ("bench-decode", "bench-prefill", "bench-plans", "bench-w8a8"):
             for spec in self.specs(name)[0]:
                 kinds[json.dumps([spec["weight"], spec["activation"], spec.get("path")])] = spec
         self.assertGreater(len(kinds), 12)

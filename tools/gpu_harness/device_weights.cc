@@ -2,6 +2,7 @@
 
 #include "generator/layout/plain_sizes.h"
 #include "heddle/weights.h"
+#include "tools/gpu_harness/byte_activations.h"
 #include "tools/gpu_harness/random_weights.h"
 
 namespace heddle {
@@ -10,7 +11,7 @@ DeviceWeights::DeviceWeights(const GemmSpec& spec, std::uint32_t seed, const Own
     : bf16_(spec.activation == DType::kBf16) {
   const MatrixShape shape{spec.shape.n, spec.shape.k};
   const QuantizedWeights weights = random_weights(shape, spec.weight, seed);
-  const PlainNumbers plain = plain_numbers(shape, spec.weight, spec.activation, weights);
+  const PlainNumbers plain = plain_numbers(shape, spec.weight, code_dtype(spec), weights);
   packed_ = pack_weights(spec, weights);
   codes_ = to_device(weights.codes, stream);
   values_ = to_device(plain.values, stream);

@@ -159,7 +159,7 @@ GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& ten
                          const DeviceInput copy = turn(weights, static_cast<std::size_t>(n));
                          kernel.launch(tensors.args(m, copy), stream_.get());
                        }};
-  if (cublas_) {
+  if (cublas_ && !spec(i).has_byte_activations()) {
     std::tie(row.us, row.cublas_us) =
         time_in_turns(stream_, own, cublas_launches(i, m, tensors), options_.budget, &clock_);
   } else {

@@ -12,11 +12,15 @@ double traffic_bytes(const GemmSpec& spec, std::int64_t m) {
   const auto k = static_cast<double>(spec.shape.k);
   const double outputs =
       tokens * static_cast<double>(spec.output_columns()) * bytes_of(spec.output_dtype());
-  const double extra = (spec.epilogue.bias ? 2 * n : 0) + (spec.pre_scale ? 2 * k : 0) +
+  const bool of_tokens = spec.activation_scale.granularity == RowGranularity::kToken;
+  const double scales = of_tokens ? tokens * (spec.activation_scale.symmetric ? 4 : 8) : 0;
+  const double extra = (spec.epilogue.bias ? bytes_of(spec.bias_dtype()) * n : 0) + scales +
+                       (spec.pre_scale ? 2 * k : 0) +
                        (spec.act_order ? 4 * k + 4 * tokens * k : 0) +
                        (spec.epilogue.residual ? outputs : 0);
   // The packed weights hold their scales and zero points.
-  return static_cast<double>(weight_layout(spec).total_bytes) + 2 * tokens * k + outputs + extra;
+  return static_cast<double>(weight_layout(spec).total_bytes) +
+         bytes_of(spec.activation) * tokens * k + outputs + extra;
 }
 
 double floor_us(const GemmSpec& spec, std::int64_t m, const Target& device, double read_tb_per_s) {
@@ -24,7 +28,9 @@ double floor_us(const GemmSpec& spec, std::int64_t m, const Target& device, doub
   if (device.tensor_tflops <= 0) return memory;
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(spec.shape.n) *
                        static_cast<double>(spec.shape.k);
-  return std::max(memory, flops / device.tensor_tflops * 1e-6);
+  // Codes of eight bits are multiplied twice as fast.
+  const double rate = spec.has_byte_activations() ? 2 : 1;
+  return std::max(memory, flops / (rate * device.tensor_tflops) * 1e-6);
 }
 
 }  // namespace heddle

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
+#include "generator/decode/float16.h"
 #include "heddle/inspect/plan.h"
+#include "tools/gpu_harness/byte_activations.h"
 
 namespace heddle {
 namespace {
@@ -25,7 +28,8 @@ GemmProblem::GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t
       packed_(to_device(weights_.packed(), stream_)),
       tensors_(make_gemm_tensors(spec_, max_m, seed, helpers_, stream_)),
       sums_(2 * sizeof(double)),
-      columns_{tensors_.permutation.get(), tensors_.pre_scale.get()} {
+      reference_x_(make_reference_x(max_m, seed)),
+      columns_{tensors_.permutation.get(), tensors_.pre_scale.get(), reference_x_.scales.get()} {
   stream_.synchronize();
 }
 
@@ -62,8 +66,23 @@ void GemmProblem::make_reference(std::int64_t m, bool with_epilogue) {
   }
   const std::size_t bytes = sizeof(double) * static_cast<std::size_t>(reference_values(m));
   if (reference_.bytes() < bytes) reference_ = DeviceBuffer(bytes);
-  helpers_.reference_gemm(weights_.plain(), columns_, tensors_.x.get(), epilogue, reference_.get(),
+  const DeviceBuffer& x = spec_.has_byte_activations() ? reference_x_.values : tensors_.x;
+  helpers_.reference_gemm(weights_.plain(), columns_, x.get(), epilogue, reference_.get(),
                           static_cast<int>(m), bf16(), stream_);
+}
+
+GemmProblem::ReferenceX GemmProblem::make_reference_x(std::int64_t max_m,
+                                                      std::uint32_t seed) const {
+  if (!spec_.has_byte_activations()) return {};
+  const ByteActivations x = random_byte_activations(spec_, max_m, x_seed(seed));
+  std::vector<std::uint16_t> halves;
+  halves.reserve(x.codes.size());
+  for (const float value : unscaled_values(spec_, x)) {
+    halves.push_back(float16_from_double(kBinary16, value));
+  }
+  std::vector<float> scales = x.scales;
+  scales.resize(static_cast<std::size_t>(max_m), x.scales.front());
+  return {to_device(halves, stream_), to_device(scales, stream_)};
 }
 
 std::int64_t GemmProblem::reference_values(std::int64_t m) const noexcept {

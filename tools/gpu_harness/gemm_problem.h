@@ -55,6 +55,13 @@ class GemmProblem {
   const HelperKernels& helpers() const noexcept { return helpers_; }
 
  private:
+  // Of codes of eight bits what the reference takes.
+  struct ReferenceX {
+    DeviceBuffer values;  // [M, K] FP16: codes less their zero points
+    DeviceBuffer scales;  // [M]
+  };
+
+  ReferenceX make_reference_x(std::int64_t max_m, std::uint32_t seed) const;
   std::int64_t reference_values(std::int64_t m) const noexcept;
 
   OwnedStream stream_;
@@ -67,6 +74,7 @@ class GemmProblem {
   std::int64_t reference_m_ = 0;
   bool reference_has_epilogue_ = false;
   DeviceBuffer sums_;
+  ReferenceX reference_x_;
   ReferenceColumns columns_;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/inspect/plan.h"
+#include "tools/gpu_harness/byte_activations.h"
 
 namespace heddle {
 namespace {
@@ -15,6 +16,14 @@ std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed)
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(seed));
   return order;
+}
+
+void put_bytes(const GemmSpec& spec, std::int64_t m, std::uint32_t seed, const OwnedStream& stream,
+               GemmTensors& tensors) {
+  const ByteActivations x = random_byte_activations(spec, m, seed);
+  tensors.x = to_device(x.codes, stream);
+  tensors.x_scales = to_device(x.scales, stream);
+  if (!x.zero_points.empty()) tensors.x_zero_points = to_device(x.zero_points, stream);
 }
 
 }  // namespace
@@ -35,6 +44,8 @@ GemmArgs GemmTensors::args(std::int64_t m, const DeviceInput& weights) const noe
   args.permutation = permutation.memory();
   args.workspace = workspace.memory();
   args.m = m;
+  args.x_scales = x_scales.memory();
+  args.x_zero_points = x_zero_points.memory();
   return args;
 }
 
@@ -56,8 +67,12 @@ GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uin
   const DType type = spec.activation;
   const auto outputs = m * static_cast<std::uint64_t>(spec.output_columns());
   GemmTensors tensors;
-  tensors.x = random(m * k, seed + 1, type);
-  if (spec.epilogue.bias) tensors.bias = random(n, seed + 2, type);
+  if (spec.has_byte_activations()) {
+    put_bytes(spec, max_m, x_seed(seed), stream, tensors);
+  } else {
+    tensors.x = random(m * k, x_seed(seed), type);
+  }
+  if (spec.epilogue.bias) tensors.bias = random(n, seed + 2, spec.bias_dtype());
   if (spec.epilogue.residual) {
     tensors.residual = random(outputs, seed + 3, spec.output_dtype());
   }

@@ -14,18 +14,24 @@ namespace heddle {
 // Bytes before and behind the output that no kernel may write to.
 inline constexpr std::size_t kGuardBytes = 4096;
 
+// The seed of X, given that of all.
+constexpr std::uint32_t x_seed(std::uint32_t seed) { return seed + 1; }
+
 // Bytes of a row of Y.
 std::size_t output_row_bytes(const GemmSpec& spec) noexcept;
 
 // Those that the spec has no use for are empty.
 struct GemmTensors {
-  DeviceBuffer x;  // normal with variance 1, as are the next three
+  DeviceBuffer x;  // normal with variance 1, as are the next three; or codes of eight bits
   DeviceBuffer bias;
   DeviceBuffer residual;
   DeviceBuffer pre_scale;
   DeviceBuffer permutation;  // each column once, in a random order
-  DeviceBuffer y;            // between its guard bands
-  DeviceBuffer workspace;    // zeroed
+  // With codes of eight bits, which random_byte_activations() makes.
+  DeviceBuffer x_scales;
+  DeviceBuffer x_zero_points;
+  DeviceBuffer y;          // between its guard bands
+  DeviceBuffer workspace;  // zeroed
 
   GemmArgs args(std::int64_t m, const DeviceInput& weights) const noexcept;
   // Has a zeroed workspace of at least so many bytes.

@@ -47,10 +47,11 @@ __device__ double weight_at(const Weights& w, int row, int column) {
 }
 
 // X as the caller gives it: column j that meets the weights is column permutation[j] times its
-// factor. Either may be null.
+// factor, and the sums of a token are multiplied by its scale. Each may be null.
 struct Columns {
   const int* permutation;
   const u16* factors;
+  const float* token_scales;
 };
 
 __device__ double token_at(const Columns& columns, const u16* row, int j, int bf16) {
@@ -66,13 +67,14 @@ __device__ double value_at(const void* values, u64 i, int type) {
 
 // What follows the sums. Bias and residual may be null.
 struct Epilogue {
-  const u16* bias;       // [n], of X's type
+  const void* bias;      // [n]
   const void* residual;  // of Y's shape and type
   int activation;        // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU, 5: ReLU squared,
                          // 6: clamped SwiGLU
   int gated;             // rows n / 2 and more are ups
   int limit;
   int type;  // of Y
+  int bias_type;
 };
 
 __device__ double activate(double x, int activation) {
@@ -97,11 +99,11 @@ __device__ double activate_gated(double gate, double up, const Epilogue& epilogu
 __device__ u64 thread_index() { return static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ u64 thread_count() { return static_cast<u64>(gridDim.x) * blockDim.x; }
 
-__device__ double sum_at(const Weights& w, const Columns& columns, const u16* x, const u16* bias,
-                         int row, int bf16) {
-  double sum = bias ? widen(bias[row], bf16) : 0;
+__device__ double sum_at(const Weights& w, const Columns& columns, const u16* x,
+                         const Epilogue& epilogue, int row, double scale, int bf16) {
+  double sum = 0;
   for (int k = 0; k < w.k; ++k) sum += weight_at(w, row, k) * token_at(columns, x, k, bf16);
-  return sum;
+  return sum * scale + (epilogue.bias ? value_at(epilogue.bias, row, epilogue.bias_type) : 0);
 }
 
 // One thread per output.
@@ -114,10 +116,11 @@ extern "C" __global__ void reference_gemm(Weights w, Columns columns, const u16*
   const int row = static_cast<int>(index / m);
   const int token = static_cast<int>(index % m);
   x += static_cast<u64>(token) * w.k;
-  const double sum = sum_at(w, columns, x, epilogue.bias, row, bf16);
+  const double scale = columns.token_scales ? columns.token_scales[token] : 1;
+  const double sum = sum_at(w, columns, x, epilogue, row, scale, bf16);
   double result;
   if (epilogue.gated) {
-    const double up = sum_at(w, columns, x, epilogue.bias, rows + row, bf16);
+    const double up = sum_at(w, columns, x, epilogue, rows + row, scale, bf16);
     result = activate_gated(sum, up, epilogue);
   } else {
     result = activate(sum, epilogue.activation);

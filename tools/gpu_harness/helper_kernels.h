@@ -45,6 +45,7 @@ struct ReferenceEpilogue {
   int gated = 0;
   int limit = 0;
   int type = 0;
+  int bias_type = 0;
 };
 
 // What follows the sums of a spec, without bias and residual; nothing, with Y of X's type.
@@ -55,6 +56,7 @@ ReferenceEpilogue no_epilogue(const GemmSpec& spec);
 struct ReferenceColumns {
   const void* permutation = nullptr;
   const void* factors = nullptr;
+  const void* token_scales = nullptr;
 };
 
 // The source of all helper kernels for one architecture ("sm_90").

@@ -22,19 +22,6 @@ std::size_t count_of_scales(const MatrixShape& shape, const WeightSpec& weight) 
   return static_cast<std::size_t>(shape.n * groups_along_k(weight, shape.k));
 }
 
-// What each code decodes to, less no zero point but the fixed bias.
-std::vector<float> code_values(const WeightSpec& weight, DType dtype) {
-  WeightSpec plain = weight;
-  plain.zero_point = ZeroPoint::kNone;
-  const DecodeRequest request = decode_request(plain, dtype);
-  std::vector<float> values(std::size_t{1} << weight.bits);
-  for (unsigned code = 0; code < values.size(); ++code) {
-    values[code] = static_cast<float>(
-        float16_to_double(float16_format(dtype), reference_decode(request, code, 0)));
-  }
-  return values;
-}
-
 // Scales lie between 2^this and twice that.
 int scale_power(const WeightSpec& weight) {
   if (weight.scale_dtype == DType::kE4m3) return -5;
@@ -53,6 +40,9 @@ std::uint32_t random_scale(std::mt19937& random, DType type, int power) {
     case DType::kBf16:
       return static_cast<std::uint32_t>(127 + power) << 7 | (random() & 0x7f);
     case DType::kFp32:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   return static_cast<std::uint32_t>(127 + power) << 23 | (random() & 0x7fffff);
@@ -87,6 +77,20 @@ std::vector<std::uint8_t> random_halves(std::mt19937& random, std::int64_t count
 }
 
 }  // namespace
+
+std::vector<float> code_values(const WeightSpec& weight, DType dtype) {
+  WeightSpec plain = weight;
+  plain.zero_point = ZeroPoint::kNone;
+  plain.interleave = Interleave::kFragment;
+  plain.permutation.clear();
+  const DecodeRequest request = decode_request(plain, dtype);
+  std::vector<float> values(std::size_t{1} << weight.bits);
+  for (unsigned code = 0; code < values.size(); ++code) {
+    values[code] = static_cast<float>(
+        float16_to_double(float16_format(dtype), reference_decode(request, code, 0)));
+  }
+  return values;
+}
 
 std::size_t code_at(const WeightSpec& weight, const QuantizedWeights& weights, std::size_t index) {
   return read_bits(weights.codes, index, static_cast<int>(code_bytes(weight)));

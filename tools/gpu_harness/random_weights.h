@@ -32,6 +32,9 @@ struct PlainNumbers {
   double tensor_scale = 1;
 };
 
+// What each code decodes to, less no zero point but the fixed bias.
+std::vector<float> code_values(const WeightSpec& weight, DType dtype);
+
 // Code `index` of [N, K].
 std::size_t code_at(const WeightSpec& weight, const QuantizedWeights& weights, std::size_t index);
 

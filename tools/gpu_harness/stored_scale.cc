@@ -23,6 +23,9 @@ float stored_scale(DType dtype, std::uint32_t bits) {
       return bits == 255 ? std::numeric_limits<float>::quiet_NaN()
                          : std::ldexp(1.0F, static_cast<int>(bits) - 127);
     case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   if ((bits & 0x7F) == 0x7F) return std::numeric_limits<float>::quiet_NaN();

@@ -39,7 +39,7 @@ struct TuneCommandOptions {
 
 // A table is not used for specs that set these.
 void refuse_settled(const Spec& spec) {
-  const char* const set = sets_tile_or_path(spec.gemm());
+  const char* const set = what_no_table_has(spec.gemm());
   if (set == nullptr) return;
   throw Error(ErrorCategory::kUnsupported, "tool.tune_settled",
               fmt::format("{} sets a {}: no tuned table is used for it", bench_name(spec), set));

@@ -99,6 +99,9 @@ std::string scale_struct(DType dtype) {
     case DType::kE8m0:
       return "ScaleE8m0";
     case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
       break;
   }
   return "ScaleE4m3";

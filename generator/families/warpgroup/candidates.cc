@@ -57,8 +57,14 @@ void set_stage(WarpgroupConfig& c, int columns) {
   c.stage_chunks = std::max(columns / device::Chunk::kColumns, 1);
 }
 
-// Two or four that multiply, and where scales go.
+// Two or four that multiply, and where scales go. Nothing is decoded of codes of eight bits: two
+// keep the tensor cores busy.
 void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupKernel& c) {
+  if (c.byte_operands) {
+    c.warpgroups = kWarpgroups;
+    c.scaling.mode = ScaleMode::kProduct;
+    return;
+  }
   const bool may_four = c.tile_n == kMostWarpgroups * kRowTile && c.tile_m <= kMostTokensOfFour;
   c.warpgroups = may_four ? kMostWarpgroups : kWarpgroups;
   settle_scale(spec, layout, c);
@@ -95,6 +101,11 @@ class Candidates {
     base_.cluster = 1;
     base_.workers = target_.sm_count;
     base_.decoded_sets = kDecodedSets;
+    base_.byte_operands = spec_.has_byte_activations();
+    base_.promotes = base_.byte_operands && spec_.activation != DType::kInt8 &&
+                     spec_.accumulation == Accumulation::kPromoted;
+    base_.token_zeros = !spec_.activation_scale.symmetric;
+    base_.scale_per_token = spec_.activation_scale.granularity == RowGranularity::kToken;
   }
 
   void add_all() {
@@ -198,6 +209,9 @@ class Candidates {
     kernel.fits_box = c.fits_box();
     kernel.arguments = {A::kTokenMap,  A::kWeights, A::kY, A::kBias,    A::kResidual,
                         A::kWorkspace, A::kShape,   A::kM, A::kSchedule};
+    if (c.byte_operands) {
+      kernel.arguments.insert(kernel.arguments.begin() + 2, {A::kXScales, A::kXZeroPoints});
+    }
     return kernel;
   }
 
@@ -221,12 +235,12 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
   if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
   if (spec.pre_scale && !spec.act_order) return "it cannot scale the columns of X";
   static_assert(kFewestTokens == 9, "the next line says so");
-  if (m.max < kFewestTokens) return "it serves 9 tokens and more";
+  if (m.max < kFewestTokens && !spec.has_byte_activations()) return "it serves 9 tokens and more";
   if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
     return "the spec asks for another path";
   }
   // A tile of the user's is one of mma.sync, unless the path says otherwise.
-  return spec.path == Path::kAuto && sets_any(spec.tile)
+  return spec.path == Path::kAuto && sets_any(spec.tile) && !spec.has_byte_activations()
              ? "the spec sets a tile without the path hopper"
              : nullptr;
 }
@@ -258,7 +272,7 @@ void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
 }
 
 bool wgmma_may_halve(const GemmSpec& spec, const WarpgroupConfig& c) {
-  return c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
+  return !c.byte_operands && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
          c.scaling.mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
 }
 

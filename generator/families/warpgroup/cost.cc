@@ -52,6 +52,7 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
 // Clocks for 64 rows by 128 columns. Decoding and multiplying both need the registers and the
 // warps' attention, so the longer of them hides only a part of the shorter.
 double WgmmaClocks::unit() const {
+  if (c_.byte_operands) return byte_unit();
   constexpr double kRowTiles = kRowTile / 16.0;
   const double decode =
       kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
@@ -59,6 +60,19 @@ double WgmmaClocks::unit() const {
                           std::max(c_.tile_m, kFewestColumns) / costs_[kMultiply];
   const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
   return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
+}
+
+// The same of codes of eight bits, which are multiplied twice as fast, if shared memory gives them
+// so fast; sums of 128 columns are added by the warps meanwhile.
+double WgmmaClocks::byte_unit() const {
+  constexpr double kRate = 2;
+  constexpr double kSharedBytes = 128;  // a clock
+  const double products = 1.0 * kRowTile * WeightLayout::kChunkK * c_.tile_m;
+  const double operands = 1.0 * WeightLayout::kChunkK *
+                          (kRowTile * (c_.promotes ? c_.tile_m / c_.part_tokens() : 1) + c_.tile_m);
+  const double multiply = std::max(products / (kRate * costs_[kMultiply]), operands / kSharedBytes);
+  const double promote = c_.promotes ? c_.tile_m / 2.0 : 0;
+  return multiply + costs_[kInTheWay] * promote;
 }
 
 double WgmmaClocks::stage() const {
@@ -89,7 +103,8 @@ double WgmmaClocks::pair_exchange() const {
 double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const {
   // Each half of the cache has copies of what its SMs read, and the weights go through it, too.
   constexpr std::int64_t kShareOfL2 = 4;
-  const std::int64_t token_bytes = 2 * plan_.spec.gemm().shape.k;
+  const std::int64_t token_bytes =
+      bytes_of(plan_.spec.gemm().activation) * plan_.spec.gemm().shape.k;
   if (tokens * token_bytes <= plan_.target.l2_bytes / kShareOfL2) return 0;
   return static_cast<double>(tiles * c_.tile_m * token_bytes) / GpuRates(plan_.target).memory_bytes;
 }
@@ -99,7 +114,7 @@ double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec.gemm();
   const double work = wgmma_shares_clocks(plan, c, m, costs);
-  const double copy_bytes = 1.0 * c.stage_chunks * c.weights.chunk_bytes;
+  const double copy_bytes = 1.0 * (c.byte_operands ? 1 : c.stage_chunks) * c.weights.chunk_bytes;
   const double tokens = activation_bytes(spec, m);
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;

@@ -32,6 +32,7 @@ class WgmmaClocks {
 
  private:
   double unit() const;
+  double byte_unit() const;
   double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
 
   const Plan& plan_;

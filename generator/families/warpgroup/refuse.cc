@@ -11,8 +11,18 @@ namespace heddle {
 int sum_registers(const device::WarpgroupConfig& c) {
   // Two warpgroups share a row tile of wgmma.
   const int row_tiles = std::max(1, c.tile_n / (device::WarpgroupConfig::kRowTile * c.warpgroups));
-  return (c.scaling.mode == ScaleMode::kAccumulator ? 8 : 4) * row_tiles * (c.tile_m / 8);
+  const int sums = 4 * row_tiles * (c.tile_m / 8);
+  if (c.byte_operands) return sums + (c.promotes ? c.part_tokens() / 2 : 0);
+  return c.scaling.mode == ScaleMode::kAccumulator ? 2 * sums : sums;
 }
+
+namespace {
+
+int most_sums(const device::WarpgroupConfig& c) {
+  return c.byte_operands ? kMostByteSums : kMostWgmmaSums;
+}
+
+}  // namespace
 
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                                   const device::WarpgroupConfig& c) {
@@ -36,7 +46,11 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  "a pipeline has at least two stages", c.stages, "2 and up");
   const int columns = tile.k.value_or(stage_columns(c));
   const bool is_half = columns == 64 && wgmma_may_halve(spec, c);
-  reasons.unless(is_half || columns == 128 || columns == 256 || columns == 512, "/tile/k",
+  const bool is_whole = columns == 128 || columns == 256 || columns == 512;
+  reasons.unless(is_whole || !c.byte_operands, "/tile/k",
+                 "a stage of codes of eight bits is one, two or four chunks of columns", columns,
+                 "128, 256, 512");
+  reasons.unless(is_half || is_whole || c.byte_operands, "/tile/k",
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
                  "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
                  columns, "64, 128, 256, 512");
@@ -59,14 +73,14 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                        c.shared_bytes(), target.name, target.shared_per_block);
   });
   reasons.unless(
-      sum_registers(c) <= kMostWgmmaSums, "/tile",
+      sum_registers(c) <= most_sums(c), "/tile",
       [&] {
         return fmt::format(
             "a tile of {} rows by {} tokens needs {} registers of a thread for "
             "its sums",
             c.tile_n, c.tile_m, sum_registers(c));
       },
-      "", [&] { return fmt::format("at most {}", kMostWgmmaSums); });
+      "", [&] { return fmt::format("at most {}", most_sums(c)); });
   return reasons.take();
 }
 

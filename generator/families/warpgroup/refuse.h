@@ -12,6 +12,8 @@ namespace heddle {
 
 // The most registers for sums that wgmma leaves room for.
 inline constexpr int kMostWgmmaSums = 128;
+// Of codes of eight bits, which take no registers but for their sums.
+inline constexpr int kMostByteSums = 192;
 
 // Registers of a thread for sums, those of unscaled groups included.
 int sum_registers(const device::WarpgroupConfig& config);

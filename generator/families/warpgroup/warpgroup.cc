@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generator/families/all.h"
@@ -30,18 +31,51 @@ const char* way_text(const WarpgroupKernel& c) {
   return c.shares_in_pairs ? " in pairs" : " in parts";
 }
 
+std::string codes_of(const GemmSpec& spec) {
+  switch (spec.activation) {
+    case DType::kInt8:
+      return "Int8Codes";
+    case DType::kFp8E5m2:
+      return "E5m2Codes";
+    default:
+      return "E4m3Codes";
+  }
+}
+
+// What the operands and the sums are.
+std::vector<std::string> sum_aliases(const GemmSpec& spec) {
+  if (!spec.has_byte_activations()) return {"using Sums = FloatSums;"};
+  const std::string tokens = codes_of(spec);
+  const char* weights = spec.weight.type == WeightType::kInt    ? "Int8Codes"
+                        : spec.weight.type == WeightType::kE5m2 ? "E5m2Codes"
+                                                                : "E4m3Codes";
+  return {fmt::format("using WeightCodes = {};", weights),
+          fmt::format("using TokenCodes = {};", tokens),
+          fmt::format("using Sums = ByteSums<{}>;", tokens)};
+}
+
 class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
  public:
   std::string_view name() const noexcept override { return "warpgroup"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
+    const auto& c = config_of<WarpgroupKernel>(kernel);
+    const GemmSpec& spec = plan.spec.gemm();
+    std::vector<std::string> aliases = gemm_aliases(spec);
     aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
-    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
-                     families::config_struct<device::WarpgroupConfig>(
-                         "WarpgroupConfig", config_of<WarpgroupKernel>(kernel), aliases),
-                     "gemm_wgmma");
+    for (std::string& alias : sum_aliases(spec)) aliases.push_back(std::move(alias));
+    std::string config =
+        families::config_struct<device::WarpgroupConfig>("WarpgroupConfig", c, aliases);
+    if (c.byte_operands) {
+      return {"warpgroup/bytes.cuh",
+              describe(kernel),
+              std::move(config),
+              "gemm_wgmma_bytes<heddle::Config>",
+              {}};
+    }
+    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh", config, "gemm_wgmma");
   }
+  bool multiplies_bytes() const noexcept override { return true; }
 
   // The schedule is the number of tiles that several thread blocks share.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,

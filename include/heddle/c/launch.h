@@ -72,7 +72,8 @@ HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t k
  *   tokens       a CUtensorMap of X by value, at a multiple of 64 bytes: cuTensorMapEncodeTiled
  *                with FLOAT16 or BFLOAT16, two sides {K, M}, a stride of 2 * K bytes, boxes
  *                {box_columns, box_tokens}, element strides {1, 1}, no interleave, SWIZZLE_128B,
- *                L2_256B, no fill
+ *                L2_256B, no fill. Activations of 8 bits are taken in pairs: FLOAT16, two sides
+ *                {K / 2, M}, a stride of K bytes, the same boxes
  *   parameters   a struct by value, which the functions below fill */
 typedef struct heddle_plan_argument_info {
   size_t struct_size;

@@ -42,12 +42,15 @@ typedef struct heddle_weight_layout_info {
   int32_t zero_bytes;       /* of one entry of the row block: 16 zero points; 0 if none */
   int32_t channel_bytes;    /* of one row block: its scales and zero points, padded; 0 if grouped */
   int32_t channel_zero_offset; /* inside the row block's channel metadata */
+  /* The same: 16 int32 sums of the rows' codes, ordered as scales, of integers that activations of
+   * 8 bits multiply; 0: none. */
+  int64_t channel_sum_offset;
 } heddle_weight_layout_info;
 HEDDLE_EXPORT heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
                                                  heddle_weight_layout_info* info);
 
-/* Bytes of one number of a type that specs name: "fp16", "bf16", "fp32", "e8m0" or "e4m3"; another
- * word is "api.dtype". */
+/* Bytes of one number of a type that specs name: "fp16", "bf16", "fp32", "e8m0", "e4m3", "int8",
+ * "fp8_e4m3" or "fp8_e5m2"; another word is "api.dtype". */
 HEDDLE_EXPORT heddle_status heddle_dtype_bytes(const char* dtype, size_t dtype_length,
                                                int32_t* bytes);
 

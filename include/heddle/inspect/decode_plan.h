@@ -109,7 +109,7 @@ struct DecodeRequest {
   bool fold_scale = false;
 };
 
-// What the kernels of a spec ask for: the codes of `weight`, in its interleave, as `dtype`.
+// What kernels ask for; throws Error(kUnsupported) for the order swizzle_128b, which none decodes.
 HEDDLE_EXPORT DecodeRequest decode_request(const WeightSpec& weight, DType dtype);
 // FP8, FP6 and FP4, or `dtype` itself: 1 + exponent_bits + mantissa_bits bits.
 HEDDLE_EXPORT DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype);

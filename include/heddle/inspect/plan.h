@@ -43,9 +43,12 @@ class HEDDLE_EXPORT Configuration {
 
 // What entry points take. A plan says of each kernel which of these, in which order.
 enum class KernelArgument {
-  kTokenMap,     // X as a tensor map, whose boxes have PlannedKernel::box_tokens tokens
+  kTokenMap,     // X as a tensor map, whose boxes have PlannedKernel::box_tokens tokens; codes of
+                 // eight bits in pairs
   kX,            // [M, K]
   kWeights,      // packed, or those of a checkpoint
+  kXScales,      // of X of eight bits: FP32, [M] or one
+  kXZeroPoints,  // of X of eight bits: [M] int32
   kScales,       // of a checkpoint
   kZeros,        // of a checkpoint
   kY,            // [M, N]
@@ -112,7 +115,8 @@ inline constexpr int kWorkspaceCounterBytes = 65536;
 struct HEDDLE_EXPORT Plan {
   Spec spec;
   Target target;
-  // Set for operations with weights.
+  // Set for operations with weights; of a gemm with X of eight bits no weight is decoded, and the
+  // decode plan has no elements.
   DecodePlan decode;
   WeightLayout layout;
   // Ascending, contiguous ranges of sizes: of a gemm and of row_transform they cover shape.m.
@@ -141,7 +145,8 @@ struct HEDDLE_EXPORT Plan {
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// What the plan's kernels decode by: plan.decode and those of its variations that they use.
+// What the plan's kernels decode by: plan.decode and those of its variations that they use. Empty
+// where they decode nothing.
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and

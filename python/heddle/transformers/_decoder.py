@@ -160,13 +160,15 @@ class Decoder:
         """Several tokens behind those in the cache, as many at a time as the kernel takes.
 
         Each chunk is appended just before its attention. With scales per channel the cache keeps
-        the tokens of an unfilled block in a window, whose rows later tokens would overwrite.
+        the tokens of an unfilled block in a window, whose rows later tokens would overwrite: there
+        a chunk is one token.
         """
         made = []
         norms = _head_norms(layer.attention)
         q, k, v = (t.unflatten(0, (cache.batch, tokens)) for t in qkv)
-        for begin in range(0, tokens, _QUERIES):
-            end = min(begin + _QUERIES, tokens)
+        most = 1 if any(t.residual is not None for t in (kv.k, kv.v)) else _QUERIES
+        for begin in range(0, tokens, most):
+            end = min(begin + most, tokens)
             count = end - begin
             lengths = cache.lengths - (tokens - end)
             offsets = torch.arange(

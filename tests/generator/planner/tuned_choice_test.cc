@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generator/families/family.h"
+#include "tests/byte_gemm.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/generator/planner/gemm_draws.h"
 #include "tests/generator/tuned/tables.h"
@@ -131,11 +132,12 @@ TEST(TunedChoice, GapsAreChosenByPrediction) {
 
 TEST(TunedChoice, TablesAreNotUsedForSpecsThatSettleTheirKernels) {
   GemmSpec spec;
-  EXPECT_EQ(sets_tile_or_path(spec), nullptr);
+  EXPECT_EQ(what_no_table_has(spec), nullptr);
   spec.tile.stages = 3;
-  EXPECT_STREQ(sets_tile_or_path(spec), "tile");
+  EXPECT_STREQ(what_no_table_has(spec), "tile");
   spec.path = Path::kAmpere;
-  EXPECT_STREQ(sets_tile_or_path(spec), "path");
+  EXPECT_STREQ(what_no_table_has(spec), "path");
+  EXPECT_STREQ(what_no_table_has(byte_gemm(256, 512, DType::kInt8)), "granularity of X");
 }
 
 TEST(TunedChoice, RangesAreClippedToTheSpecs) {

@@ -106,3 +106,18 @@ OLDER_PREFILL = {
     (8192, 8192): {1: 15.6, 16: 17.0, 64: 40.7, 256: 96.3, 4096: 1584},
     (28672, 8192): {1: 44.0, 16: 49.1, 64: 87.9, 256: 333, 4096: 5392},
 }
+
+# Activations and weights of eight bits: shapes with bars.
+W8A8_SHAPES = ((4096, 4096), (14336, 4096), (8192, 8192), (28672, 8192), (5120, 25600), (7168, 2048),
+               (2112, 7168), (576, 7168))
+W8A8_M = (1, 4, 16, 64, 256, 1024, 4096)
+# Times cuBLASLt in the same mode with one scale a tensor; of INT8 times the FP8 of the same run.
+W8A8_MANY = {"FP8 fast": 1.00, "FP8": 1.05, "INT8": 1.02}
+
+
+def w8a8_few(n, k, m, floor_us):
+    """Microseconds for up to 64 tokens: what the floor may be left by. Rows that give fewer than
+    132 SMs a tile of 64 do not fill them."""
+    megabytes = n * k / 1e6
+    more = 0.35 if megabytes >= 30 else 1.5 if n < 64 * 132 and megabytes < 5 else 0.9
+    return floor_us * (1.06 if m > 16 else 1.02) + more

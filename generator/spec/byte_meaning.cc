@@ -1,0 +1,123 @@
+#include "generator/spec/byte_meaning.h"
+
+#include <string>
+#include <utility>
+
+namespace heddle {
+namespace {
+
+std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
+std::string text_of(bool value) { return value ? "true" : "false"; }
+
+// The rules of one spec, each a line.
+class Rules {
+ public:
+  Rules(const GemmSpec& gemm, Problems& problems) : gemm_(gemm), problems_(problems) {}
+
+  void check_sixteen_bits() {
+    unless(gemm_.activation_scale.granularity == RowGranularity::kNone, "/activation/granularity",
+           "activations of 16 bits have no scales", granularity(), "\"none\"");
+    unless(gemm_.activation_scale.symmetric, "/activation/symmetric",
+           "activations of 16 bits have no zero points", "false", "true");
+    unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
+           "only products of FP8 are added in two ways", quoted(to_string(gemm_.accumulation)),
+           "\"promoted\"");
+    unless(gemm_.weight.interleave != Interleave::kSwizzle128b, "/weight/interleave",
+           "the order of codes that are multiplied as they are, by activations of 8 bits",
+           quoted(to_string(gemm_.weight.interleave)), "another interleave");
+  }
+
+  void check_eight_bits() {
+    check_columns();
+    check_activations();
+    check_weights();
+    unless(gemm_.output.has_value(), "/output/dtype",
+           "with activations of 8 bits the type of Y has no default", "none",
+           "\"fp16\", \"bf16\" or \"fp32\"");
+    unless(!gemm_.multiply, "/multiply/dtype", "activations of 8 bits are multiplied as they are",
+           gemm_.multiply ? quoted(to_string(*gemm_.multiply)) : "", "absent");
+    unless(!is_integer_x() || gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
+           "integer sums are exact", quoted(to_string(gemm_.accumulation)), "\"promoted\"");
+  }
+
+ private:
+  // Of INT8 products so many fit 32 bits, whatever the codes; with zero points X has up to 255.
+  void check_columns() {
+    constexpr std::int64_t kMost = 131071, kMostOfZeroPoints = 65793;
+    const bool symmetric = gemm_.activation_scale.symmetric;
+    const std::int64_t most = symmetric ? kMost : kMostOfZeroPoints;
+    unless(!is_integer_x() || gemm_.shape.k <= most, "/shape/k",
+           "sums of more INT8 products may pass 32 bits", std::to_string(gemm_.shape.k),
+           symmetric ? "at most 131071" : "at most 65793");
+  }
+
+  bool is_integer_x() const { return gemm_.activation == DType::kInt8; }
+  std::string granularity() const { return quoted(to_string(gemm_.activation_scale.granularity)); }
+
+  void check_activations() {
+    const RowGranularity granularity_of_x = gemm_.activation_scale.granularity;
+    unless(
+        granularity_of_x == RowGranularity::kTensor || granularity_of_x == RowGranularity::kToken,
+        "/activation/granularity", "activations of 8 bits have a scale for each row or one in all",
+        granularity(), "\"tensor\" or \"token\"");
+    unless(gemm_.activation_scale.symmetric ||
+               (is_integer_x() && granularity_of_x == RowGranularity::kToken),
+           "/activation/symmetric", "only INT8 per token has zero points", "false", "true");
+    unless(!gemm_.pre_scale, "/activation/pre_scale",
+           "factors of columns are applied before rows are rounded to 8 bits, by row_transform",
+           "true", "false");
+    unless(!gemm_.act_order, "/activation/act_order", "columns of 8 bits are in order", "true",
+           "false");
+  }
+
+  void check_weights() {
+    const WeightSpec& weight = gemm_.weight;
+    const bool floats = weight.type == WeightType::kE4m3 || weight.type == WeightType::kE5m2;
+    const bool integers = weight.type == WeightType::kInt && weight.bits == 8;
+    unless(is_integer_x() ? integers : floats, "/weight/type",
+           "activations of 8 bits are multiplied by weights of the same kind",
+           quoted(to_string(weight.type)) + " of " + std::to_string(weight.bits) + " bits",
+           is_integer_x() ? "\"int\" of 8 bits" : "\"e4m3\" or \"e5m2\"");
+    unless(weight.group_size == kPerChannel || weight.group_size == kPerTensor,
+           "/weight/group_size", "the sums of all of K are scaled at once",
+           std::to_string(weight.group_size), "-1 (per channel) or 0 (per tensor)");
+    unless(weight.zero_point == ZeroPoint::kNone, "/weight/zero_point",
+           "codes are multiplied as they are", quoted(to_string(weight.zero_point)), "\"none\"");
+    unless(!weight.tensor_scale, "/weight/tensor_scale",
+           "a factor of all of W is part of its scales here", text_of(weight.tensor_scale),
+           "false");
+    unless(!has_small_scales(weight), "/weight/scale_dtype",
+           "scales of channels have 16 or 32 bits", quoted(to_string(weight.scale_dtype)),
+           "\"fp16\", \"bf16\" or \"fp32\"");
+    unless(weight.interleave == Interleave::kSwizzle128b, "/weight/interleave",
+           "codes that are multiplied as they are have one order",
+           quoted(to_string(weight.interleave)), "\"swizzle_128b\"");
+  }
+
+  void unless(bool fine, const char* pointer, const char* why, std::string value,
+              const char* allowed) {
+    if (!fine) problems_.push_back({pointer, why, std::move(value), allowed, ""});
+  }
+
+  const GemmSpec& gemm_;
+  Problems& problems_;
+};
+
+}  // namespace
+
+void check_byte_activations(const GemmSpec& gemm, Problems& problems) {
+  Rules rules(gemm, problems);
+  if (gemm.has_byte_activations()) {
+    rules.check_eight_bits();
+  } else {
+    rules.check_sixteen_bits();
+  }
+}
+
+void check_order_of_op(const WeightSpec& weight, Problems& problems) {
+  if (weight.interleave != Interleave::kSwizzle128b) return;
+  problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
+                      quoted(to_string(weight.interleave)), "another interleave", ""});
+}
+
+}  // namespace heddle

@@ -1,0 +1,19 @@
+// The rules of a gemm whose matrix instruction multiplies codes of eight bits.
+#ifndef HEDDLE_GENERATOR_SPEC_BYTE_MEANING_H_
+#define HEDDLE_GENERATOR_SPEC_BYTE_MEANING_H_
+
+#include "generator/spec/weight_meaning.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// With X of eight bits: what weights, scales and output may be. With 16: that the fields of the
+// other are not set.
+void check_byte_activations(const GemmSpec& gemm, Problems& problems);
+
+// What operations on weights alone do not know: the order of such a gemm's weights.
+void check_order_of_op(const WeightSpec& weight, Problems& problems);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_SPEC_BYTE_MEANING_H_

@@ -1,0 +1,57 @@
+"""Launches of GEMMs with activations of eight bits on the fake driver."""
+
+import pytest
+from fake_arrays import DlpackArray
+
+N, K = 64, 256
+
+
+def byte_spec(dtype, granularity="token", **activation):
+    return {"heddle": 1, "op": "gemm", "shape": {"n": N, "k": K, "m": [1, 8]},
+            "weight": {"bits": 8, "type": "int" if dtype == "int8" else "e4m3", "group_size": -1},
+            "activation": {"dtype": dtype, "granularity": granularity, **activation},
+            "output": {"dtype": "bf16"}, "epilogue": {"bias": True}}
+
+
+def arguments_of(heddle, kernel, spec, **more):
+    x = "int8" if spec["activation"]["dtype"] == "int8" else "uint8"
+    return {"x": DlpackArray((4, K), x),
+            "weights": DlpackArray((heddle.weight_layout(spec).total_bytes,), "uint8"),
+            "y": DlpackArray((4, N), "bfloat16"), "bias": DlpackArray((N,), "bfloat16"),
+            "workspace": DlpackArray((max(kernel.max_workspace_bytes, 16),), "uint8"), **more}
+
+
+def test_scales_and_zero_points_are_arguments(heddle, driver, runtime):
+    of_tokens = DlpackArray((4,), "float32", pointer=0x200004)
+    of_tensor = DlpackArray((), "float32", pointer=0x200000)
+    zeros = DlpackArray((4,), "int32", pointer=0x300000)
+    cases = [(byte_spec("int8"), {"x_scales": of_tokens}),
+             (byte_spec("int8", symmetric=False), {"x_scales": of_tokens, "x_zero_points": zeros}),
+             (byte_spec("fp8_e4m3"), {"x_scales": of_tokens}),
+             (byte_spec("fp8_e4m3", "tensor"), {"x_scales": of_tensor})]
+    for spec, scales in cases:
+        kernel = runtime.kernel(spec)
+        given = arguments_of(heddle, kernel, spec, **scales)
+        before = len(driver.launches())
+        kernel.launch(**given)
+        assert len(driver.launches()) == before + 1
+        for name in scales:
+            with pytest.raises(heddle.UsageError, match=f"^{name} ") as caught:
+                kernel.launch(**{**given, name: None})
+            assert caught.value.code == "launch.missing", name
+        for name, value, code in (
+                ("x", DlpackArray((4, K)), "launch.dtype"),
+                ("bias", DlpackArray((N,), "float16"), "launch.dtype"),
+                ("x_scales", zeros, "launch.dtype"),
+                ("x_scales", DlpackArray((3,), "float32"), "launch.shape")):
+            with pytest.raises(heddle.UsageError) as caught:
+                kernel.launch(**{**given, name: value})
+            assert caught.value.code == code, (spec, name)
+    with pytest.raises(heddle.UsageError) as caught:
+        kernel.launch(**given, x_zero_points=zeros)
+    assert caught.value.code == "launch.unexpected"
+
+
+def test_quantize_names_another_spec(heddle):
+    with pytest.raises(heddle.Error, match="quantize_weight"):
+        heddle.quantize(byte_spec("int8"), b"")

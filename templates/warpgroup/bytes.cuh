@@ -1,0 +1,42 @@
+// GEMM of two operands of eight bits on wgmma, sm_90a: Y[M, N] = X[M, K] * W[N, K]^T, INT8 or FP8,
+// for every M. Weights are the A operand, tokens are B, both in shared memory as copies have put
+// them; scales meet the sums.
+//
+// Floors. Bytes: the codes of W once for each tile of tokens, those of X once for each tile of
+// rows. Operations: 2 M N K at twice the rate of 16 bits.
+//
+// Budget of 64 rows by 128 columns on an SM, computed, in clocks; nothing is decoded:
+//
+//   tokens                                       16     32     64    128    256
+//   weights from memory, 17.5 bytes a clock     468    468    468    468    468
+//   tensor cores                                 32     64    128    256    512
+//   shared memory of the products, 128 bytes a
+//   clock: 8 KB of rows, 128 bytes a token       80     96    128    192    320
+//   promotion, instructions of a part of the SM   8     16     32     64    128
+//
+// Tiles of 128 rows by 256 tokens read 48 KB of the L2 cache in 1024 clocks, and 32 KB where the
+// two blocks of a cluster read tokens once, of the 28 to 33 bytes a clock that it gives.
+//
+// Roles and order: gemm.cuh.
+#pragma once
+
+#include "warpgroup/byte_multiply.cuh"
+#include "warpgroup/byte_sums.cuh"
+#include "warpgroup/gemm.cuh"
+
+namespace heddle {
+
+// `x_scales`: FP32, one for each token, or one in all; `x_zero_points`: int32, one for each token,
+// or none. The rest as in gemm_wgmma().
+template <class Config>
+__device__ __forceinline__ void gemm_wgmma_bytes(const TensorMap& tokens, const u8* weights,
+                                                 const u8* x_scales, const u8* x_zero_points, u8* y,
+                                                 const u8* bias, const u8* residual, u8* workspace,
+                                                 const WeightShape& shape, int m,
+                                                 int shared_tiles) {
+  gemm_by_wgmma<Config, WgmmaByteMultiply<Config>>(
+      tokens, weights, typename Config::Sums(x_scales, x_zero_points), y, bias, residual, workspace,
+      shape, m, shared_tiles);
+}
+
+}  // namespace heddle

@@ -1,0 +1,35 @@
+// A lane's word that it has read all that it reads of a stage.
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "primitives/sync.cuh"
+#include "warpgroup/shape.cuh"
+
+namespace heddle {
+
+// Each lane says so for itself: one for all would have to wait for the others, and a barrier of the
+// warp makes the compiler end every wgmma before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
+template <class Config>
+struct WgmmaRelease {
+  using S = WgmmaShape<Config>;
+  WgmmaMemory<Config> memory;
+  bool is_first_lane;
+  u32 to_peer;  // from here to the same place in the cluster's other block
+
+  __device__ __forceinline__ WgmmaRelease(WgmmaMemory<Config> memory, int lane)
+      : memory(memory),
+        is_first_lane(lane == 0),
+        to_peer(S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) - memory.shared
+                               : 0) {}
+
+  // Gives back the stage with this full barrier; 0 is no stage.
+  __device__ __forceinline__ void run(u32 full_barrier) const {
+    const u32 empty_barrier = memory.empty_beside(full_barrier);
+    if (full_barrier != 0) mbarrier_arrive(empty_barrier);
+    if constexpr (S::kBlocks > 1) {
+      mbarrier_arrive_remote_if(full_barrier != 0 && is_first_lane, empty_barrier + to_peer);
+    }
+  }
+};
+
+}  // namespace heddle

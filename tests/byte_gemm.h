@@ -1,0 +1,31 @@
+// GEMMs of two operands of eight bits.
+#ifndef HEDDLE_TESTS_BYTE_GEMM_H_
+#define HEDDLE_TESTS_BYTE_GEMM_H_
+
+#include <cstdint>
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Scales per token and channel, FP16 output.
+inline GemmSpec byte_gemm(std::int64_t n, std::int64_t k, DType dtype) {
+  GemmSpec spec;
+  spec.shape.n = n;
+  spec.shape.k = k;
+  spec.activation = dtype;
+  spec.activation_scale.granularity = RowGranularity::kToken;
+  spec.output = DType::kFp16;
+  spec.weight.bits = 8;
+  spec.weight.type = dtype == DType::kInt8      ? WeightType::kInt
+                     : dtype == DType::kFp8E5m2 ? WeightType::kE5m2
+                                                : WeightType::kE4m3;
+  spec.weight.group_size = kPerChannel;
+  spec.weight.scale_dtype = DType::kFp32;
+  spec.weight.interleave = Interleave::kSwizzle128b;
+  return spec;
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_BYTE_GEMM_H_

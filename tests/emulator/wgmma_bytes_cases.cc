@@ -1,0 +1,103 @@
+#include "tests/emulator/wgmma_bytes_cases.h"
+
+#include <string>
+#include <utility>
+
+#include "tests/byte_gemm.h"
+
+namespace heddle {
+namespace {
+
+struct Tile {
+  int m, n, k;
+};
+
+class Cases {
+ public:
+  // Tokens in ascending order. FP16 output, scales per token and channel.
+  GemmSpec& add(std::string name, std::int64_t n, std::int64_t k, Tile tile, DType dtype,
+                int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
+    GemmSpec spec = byte_gemm(n, k, dtype);
+    spec.shape.m_min = tokens.front();
+    spec.shape.m_max = tokens.back();
+    spec.tile.m = tile.m;
+    spec.tile.n = tile.n;
+    spec.tile.k = tile.k;
+    if (sharing == Sharing::kNone) spec.tile.split_k = 1;
+    cases.push_back({std::move(name), spec, sm_count, std::move(tokens), sharing});
+    return cases.back().spec;
+  }
+
+  std::vector<WgmmaCase> cases;
+};
+
+std::vector<WgmmaCase> make_cases() {
+  using enum DType;
+  using enum Sharing;
+  Cases c;
+  // Ends of N inside of a row block, of K inside of a chunk and of a stage; M below and between
+  // tiles; one row tile and two; sums of all of K, and promoted ones.
+  c.add("OneChunk", 8, 32, {16, 128, 128}, kInt8, 3, {1, 16}, kNone);
+  c.add("ShortStage", 8, 160, {16, 128, 512}, kFp8E4m3, 3, {1, 7, 16}, kNone);
+  c.add("LongStages", 136, 1184, {32, 128, 256}, kInt8, 3, {17, 31}, kNone).output = kBf16;
+  c.add("Promoted", 136, 1184, {64, 128, 128}, kFp8E4m3, 3, {33, 64, 100}, kNone);
+  c.add("Fast", 136, 1184, {64, 128, 128}, kFp8E4m3, 3, {33, 100}, kNone).accumulation =
+      Accumulation::kFast;
+  c.add("RowTiles", 520, 416, {128, 256, 128}, kFp8E4m3, 3, {127, 200}, kNone);
+  c.add("RowTilesOfIntegers", 520, 416, {96, 256, 128}, kInt8, 3, {95, 97}, kNone);
+  c.add("HalvesOf256", 264, 416, {256, 128, 128}, kFp8E4m3, 3, {65, 257, 300}, kNone);
+  c.add("HalvesOf160", 264, 160, {160, 128, 128}, kFp8E5m2, 3, {129, 300}, kNone);
+  c.add("IntegersOf192", 136, 896, {192, 128, 128}, kInt8, 3, {129, 289}, kNone);
+
+  // Two warpgroups share 64 rows: half of a chunk each, or chunks in turns, of which the last stage
+  // has fewer.
+  c.add("SharedRows", 72, 1184, {64, 64, 128}, kFp8E4m3, 3, {33, 64, 100}, kNone);
+  c.add("TurnsOfSharedRows", 72, 1408, {32, 64, 512}, kInt8, 3, {17, 32}, kNone);
+  c.add("TurnsThatEndWithOne", 136, 1152, {32, 64, 512}, kFp8E4m3, 3, {32}, kNone);
+
+  // Blocks that share tiles, in pairs and by way of the workspace; integers are added as such.
+  c.add("Pairs", 40, 1184, {16, 128, 128}, kInt8, 3, {1, 16}, kClusters);
+  c.add("PairsOf96", 136, 2560, {96, 128, 128}, kFp8E4m3, 4, {65, 95}, kClusters);
+  c.add("PairsOfSharedRows", 136, 2560, {64, 64, 256}, kInt8, 6, {33, 64}, kClusters);
+  c.add("Parts", 136, 3840, {16, 256, 256}, kInt8, 5, {9, 16}, kEqualParts);
+  c.add("PartsOf256", 40, 5120, {256, 128, 128}, kFp8E4m3, 3, {129, 200}, kEqualParts);
+  c.add("Shares", 264, 2560, {128, 128, 128}, kInt8, 5, {129}, kEqualShares);
+  c.add("Readers", 520, 896, {256, 128, 128}, kFp8E4m3, 8, {257, 512}, kEqualShares);
+  c.cases.back().cluster = 2;
+
+  // Scales, zero points and pairs of types.
+  c.add("Tensors", 136, 896, {32, 128, 128}, kFp8E4m3, 3, {17, 31}, kNone).weight.group_size =
+      kPerTensor;
+  c.cases.back().spec.activation_scale.granularity = RowGranularity::kTensor;
+  c.add("ZeroPoints", 136, 896, {64, 128, 128}, kInt8, 3, {33, 64}, kNone)
+      .activation_scale.symmetric = false;
+  c.add("ZeroPointsInPairs", 136, 2560, {32, 128, 128}, kInt8, 4, {17, 32}, kClusters)
+      .activation_scale.symmetric = false;
+  c.add("E5m2Tokens", 136, 416, {32, 128, 128}, kFp8E5m2, 3, {31}, kNone).weight.type =
+      WeightType::kE4m3;
+  c.add("E5m2Weights", 136, 416, {32, 128, 128}, kFp8E4m3, 3, {31}, kNone).weight.type =
+      WeightType::kE5m2;
+  c.add("Fp16Scales", 136, 416, {32, 128, 128}, kInt8, 3, {31}, kNone).weight.scale_dtype = kFp16;
+
+  // What surrounds the product.
+  c.add("Fp32Output", 136, 896, {64, 128, 128}, kInt8, 3, {33, 64}, kNone).output = kFp32;
+  c.add("Fp32OfMany", 136, 896, {192, 128, 128}, kInt8, 3, {97, 193}, kNone).output = kFp32;
+  c.add("Around", 136, 896, {64, 128, 128}, kInt8, 3, {33, 100}, kNone).epilogue = {
+      true, Activation::kSilu, true};
+  c.add("AroundMany", 136, 416, {256, 128, 128}, kFp8E4m3, 3, {100, 300}, kNone).epilogue = {
+      true, Activation::kGelu, true};
+  c.add("Gated", 144, 896, {128, 128, 128}, kFp8E4m3, 3, {127, 200}, kNone).epilogue = {
+      true, Activation::kSilu, true, true};
+  c.add("GatedRounded", 272, 896, {256, 128, 128}, kInt8, 3, {65, 300}, kNone).epilogue = {
+      false, Activation::kSilu, false, true};
+  return std::move(c.cases);
+}
+
+}  // namespace
+
+const std::vector<WgmmaCase>& wgmma_bytes_cases() {
+  static const std::vector<WgmmaCase> cases = make_cases();
+  return cases;
+}
+
+}  // namespace heddle

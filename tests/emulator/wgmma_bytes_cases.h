@@ -1,0 +1,15 @@
+// The GEMMs of two operands of eight bits whose wgmma kernels are run on the CPU.
+#ifndef HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_CASES_H_
+#define HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_CASES_H_
+
+#include <vector>
+
+#include "tests/emulator/wgmma_cases.h"
+
+namespace heddle {
+
+const std::vector<WgmmaCase>& wgmma_bytes_cases();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_CASES_H_

@@ -1,0 +1,23 @@
+// The kernels of wgmma_bytes_cases(), compiled for the CPU.
+#ifndef HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_KERNELS_H_
+#define HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_KERNELS_H_
+
+#include <vector>
+
+#include "steps/weight_shape.h"
+#include "tests/emulator/tensor_map.h"
+
+namespace heddle {
+
+using WgmmaBytesKernel = void(emulator::TensorMap tokens, const unsigned char* weights,
+                              const unsigned char* x_scales, const unsigned char* x_zero_points,
+                              unsigned char* y, const unsigned char* bias,
+                              const unsigned char* residual, unsigned char* workspace,
+                              device::WeightShape shape, int m, int shared_tiles);
+
+// In the order of wgmma_bytes_cases().
+extern const std::vector<WgmmaBytesKernel*> wgmma_bytes_kernels;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_KERNELS_H_

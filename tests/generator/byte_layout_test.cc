@@ -1,0 +1,95 @@
+// Codes of eight bits that are multiplied as they are, in the packed layout.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "heddle/weights.h"
+#include "tests/byte_gemm.h"
+
+namespace heddle {
+namespace {
+
+QuantizedWeights numbered(const GemmSpec& spec) {
+  QuantizedWeights weights;
+  weights.codes.resize(static_cast<std::size_t>(spec.shape.n * spec.shape.k));
+  for (std::size_t i = 0; i < weights.codes.size(); ++i) {
+    weights.codes[i] = static_cast<std::uint8_t>(i * 37 + i / 256);
+  }
+  for (std::int64_t row = 0; row < spec.shape.n; ++row) {
+    const float scale = 1.0F / static_cast<float>(row + 1);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&scale);
+    weights.scales.insert(weights.scales.end(), bytes, bytes + 4);
+  }
+  return weights;
+}
+
+// docs/layouts.md: rows of 128 bytes, whose 16-byte units are permuted by the row's number.
+TEST(ByteLayout, RowsLieAsTensorCopiesPutThem) {
+  for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {8, 32}}) {
+    const GemmSpec spec = byte_gemm(n, k, DType::kFp8E4m3);
+    const QuantizedWeights weights = numbered(spec);
+    const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+    const WeightLayout layout = weight_layout(spec);
+    EXPECT_EQ(layout.chunk_bytes, 16 * 128);
+    EXPECT_EQ(layout.channel_sum_offset, 0) << "of floats there are no sums";
+    for (std::size_t at = 0; at < layout.channel_offset; ++at) {
+      const auto chunk = static_cast<std::int64_t>(at / 2048);
+      const auto byte = static_cast<std::int64_t>(at % 2048);
+      const std::int64_t in_block = byte / 128;
+      const std::int64_t unit = byte % 128 / 16 ^ in_block % 8;
+      const std::int64_t row = chunk / layout.chunks_per_row_block * 16 + in_block;
+      const std::int64_t column = chunk % layout.chunks_per_row_block * 128 + 16 * unit + byte % 16;
+      const bool inside = row < n && column < k;
+      const int code = inside ? weights.codes[static_cast<std::size_t>(row * k + column)] : 0;
+      ASSERT_EQ(packed[at], code) << "byte " << at;
+    }
+  }
+}
+
+TEST(ByteLayout, ComesBack) {
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
+    for (const bool gated : {false, true}) {
+      GemmSpec spec = byte_gemm(48, 288, dtype);
+      spec.epilogue.gated = gated;
+      const QuantizedWeights weights = numbered(spec);
+      const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+      const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
+      EXPECT_EQ(back.codes, weights.codes);
+      EXPECT_EQ(back.scales, weights.scales);
+    }
+  }
+}
+
+// What a zero point of X is multiplied by.
+TEST(ByteLayout, IntegersHaveTheSumsOfTheirRows) {
+  for (const bool gated : {false, true}) {
+    GemmSpec spec = byte_gemm(48, 288, DType::kInt8);
+    spec.epilogue.gated = gated;
+    const QuantizedWeights weights = numbered(spec);
+    const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+    const WeightLayout layout = weight_layout(spec);
+    ASSERT_NE(layout.channel_sum_offset, 0);
+    for (std::size_t i = 0; i < 48; ++i) {
+      const std::size_t block = i / 16, g = i % 16;
+      const std::size_t row = !gated ? i : block * 8 + g % 8 + (g < 8 ? 0 : 24);
+      std::int32_t sum = 0;
+      for (std::size_t k = 0; k < 288; ++k) {
+        sum += static_cast<std::int8_t>(weights.codes[row * 288 + k]);
+      }
+      std::int32_t packed_sum = 0;
+      std::memcpy(&packed_sum,
+                  packed.data() + layout.channel_offset +
+                      block * static_cast<std::size_t>(layout.channel_bytes) +
+                      static_cast<std::size_t>(layout.channel_sum_offset) + 4 * (g % 8 * 2 + g / 8),
+                  4);
+      EXPECT_EQ(packed_sum, sum) << "row " << row;
+    }
+  }
+}
+
+TEST(ByteLayout, IsNewSinceVersionFour) {
+  EXPECT_EQ(layout_version(byte_gemm(16, 128, DType::kInt8).weight), 4);
+}
+
+}  // namespace
+}  // namespace heddle

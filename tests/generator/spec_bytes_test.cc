@@ -1,0 +1,158 @@
+// Activations of eight bits in a spec: what is taken, what is left to be said, what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "generator/spec/meaning.h"
+#include "heddle/error.h"
+#include "heddle/inspect/plan.h"
+#include "tests/byte_gemm.h"
+
+namespace heddle {
+namespace {
+
+constexpr const char* kInt8 = R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512},
+    "weight": {"bits": 8, "type": "int", "group_size": -1},
+    "activation": {"dtype": "int8", "granularity": "token"}, "output": {"dtype": "bf16"}})";
+
+std::vector<std::string> pointers_of(const GemmSpec& spec) {
+  std::vector<std::string> pointers;
+  for (const Problem& problem : check_meaning(spec)) pointers.push_back(problem.pointer);
+  return pointers;
+}
+
+TEST(SpecBytes, LeavesLittleToBeSaid) {
+  const GemmSpec spec = Spec::parse(kInt8).gemm();
+  EXPECT_EQ(spec.activation, DType::kInt8);
+  EXPECT_EQ(spec.activation_scale.granularity, RowGranularity::kToken);
+  EXPECT_EQ(spec.weight.interleave, Interleave::kSwizzle128b);
+  EXPECT_EQ(spec.weight.scale_dtype, DType::kFp32) << "no type of scales is called int8";
+  EXPECT_EQ(spec.bias_dtype(), DType::kBf16);
+  EXPECT_TRUE(check_meaning(spec).empty());
+}
+
+TEST(SpecBytes, HasOneCanonicalText) {
+  const Spec spec = Spec::parse(kInt8);
+  EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+  GemmSpec fragment = spec.gemm();
+  fragment.weight.interleave = Interleave::kFragment;
+  EXPECT_EQ(Spec::from_gemm(fragment).canonical_json(), spec.canonical_json());
+}
+
+TEST(SpecBytes, TakesEveryPairOfTypes) {
+  for (const DType x : {DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const WeightType w : {WeightType::kE4m3, WeightType::kE5m2}) {
+      GemmSpec spec = byte_gemm(256, 512, x);
+      spec.weight.type = w;
+      EXPECT_TRUE(check_meaning(spec).empty());
+      EXPECT_FALSE(resolve(Spec::from_gemm(spec), target_from_name("h100")).kernels.empty());
+    }
+  }
+}
+
+TEST(SpecBytes, RefusesByName) {
+  struct Case {
+    std::function<void(GemmSpec&)> change;
+    std::string pointer;
+    DType dtype = DType::kInt8;
+  };
+  const Case cases[] = {
+      {[](GemmSpec& s) { s.activation_scale.granularity = RowGranularity::kNone; },
+       "/activation/granularity"},
+      {[](GemmSpec& s) { s.activation_scale.granularity = RowGranularity::kGroup; },
+       "/activation/granularity"},
+      {[](GemmSpec& s) { s.activation_scale.symmetric = false; }, "/activation/symmetric",
+       DType::kFp8E4m3},
+      {[](GemmSpec& s) {
+         s.activation_scale.granularity = RowGranularity::kTensor;
+         s.activation_scale.symmetric = false;
+       },
+       "/activation/symmetric"},
+      {[](GemmSpec& s) { s.shape.k = 131072; }, "/shape/k"},
+      {[](GemmSpec& s) {
+         s.shape.k = 65824;
+         s.activation_scale.symmetric = false;
+       },
+       "/shape/k"},
+      {[](GemmSpec& s) { s.pre_scale = true; }, "/activation/pre_scale"},
+      {[](GemmSpec& s) { s.act_order = true; }, "/activation/act_order"},
+      {[](GemmSpec& s) { s.weight.type = WeightType::kE4m3; }, "/weight/type"},
+      {[](GemmSpec& s) { s.weight.type = WeightType::kInt; }, "/weight/type", DType::kFp8E4m3},
+      {[](GemmSpec& s) { s.weight.bits = 4; }, "/weight/type"},
+      {[](GemmSpec& s) { s.weight.group_size = 128; }, "/weight/group_size"},
+      {[](GemmSpec& s) { s.weight.zero_point = ZeroPoint::kInt; }, "/weight/zero_point"},
+      {[](GemmSpec& s) { s.weight.tensor_scale = true; }, "/weight/tensor_scale"},
+      {[](GemmSpec& s) { s.weight.scale_dtype = DType::kE8m0; }, "/weight/scale_dtype"},
+      {[](GemmSpec& s) { s.weight.interleave = Interleave::kLinear; }, "/weight/interleave"},
+      {[](GemmSpec& s) { s.output.reset(); }, "/output/dtype"},
+      {[](GemmSpec& s) { s.multiply = DType::kFp16; }, "/multiply/dtype"},
+      {[](GemmSpec& s) { s.accumulation = Accumulation::kFast; }, "/accumulation"},
+  };
+  for (const Case& one : cases) {
+    GemmSpec spec = byte_gemm(256, 512, one.dtype);
+    one.change(spec);
+    const std::vector<std::string> pointers = pointers_of(spec);
+    EXPECT_NE(std::find(pointers.begin(), pointers.end(), one.pointer), pointers.end())
+        << one.pointer;
+  }
+}
+
+TEST(SpecBytes, RefusesItsFieldsWithSixteenBits) {
+  GemmSpec spec;
+  spec.shape.n = spec.shape.k = 256;
+  spec.activation_scale = {RowGranularity::kToken, false};
+  spec.accumulation = Accumulation::kFast;
+  spec.weight.bits = 8;
+  spec.weight.interleave = Interleave::kSwizzle128b;
+  EXPECT_EQ(pointers_of(spec),
+            (std::vector<std::string>{"/activation/granularity", "/activation/symmetric",
+                                      "/accumulation", "/weight/interleave"}));
+}
+
+TEST(SpecBytes, OnlyPackWeightsKnowsTheirOrder) {
+  WeightOpSpec spec;
+  spec.shape = {256, 512};
+  spec.weight = byte_gemm(256, 512, DType::kInt8).weight;
+  for (const Op op : {Op::kDequantize, Op::kQuantizeWeight}) {
+    std::string pointer;
+    for (const Problem& problem : check_meaning(op, spec)) pointer += problem.pointer;
+    EXPECT_NE(pointer.find("/weight/interleave"), std::string::npos) << to_string(op);
+  }
+}
+
+TEST(SpecBytes, NothingDecodesTheirOrder) {
+  const WeightSpec weight = byte_gemm(256, 512, DType::kInt8).weight;
+  EXPECT_THROW(decode_request(weight, DType::kFp16), Error);
+}
+
+TEST(SpecBytes, NeedsWgmma) {
+  for (const char* target : {"a100", "rtx4090", "b200"}) {
+    try {
+      resolve(Spec::from_gemm(byte_gemm(256, 512, DType::kFp8E4m3)), target_from_name(target));
+      FAIL() << target;
+    } catch (const Error& error) {
+      ASSERT_FALSE(error.problems().empty());
+      EXPECT_EQ(error.problems().front().pointer, "/activation/dtype");
+      EXPECT_NE(error.problems().front().message.find("wgmma"), std::string::npos);
+    }
+  }
+  GemmSpec older = byte_gemm(256, 512, DType::kInt8);
+  older.path = Path::kAmpere;
+  EXPECT_THROW(resolve(Spec::from_gemm(older), target_from_name("h100")), Error);
+}
+
+TEST(SpecBytes, PlansDecodeNothing) {
+  const Plan plan =
+      resolve(Spec::from_gemm(byte_gemm(4096, 4096, DType::kInt8)), target_from_name("h200"));
+  EXPECT_TRUE(decode_plans_of(plan).empty());
+  EXPECT_EQ(plan.kernels.front().size_min, 1) << "one family serves every M";
+  for (const PlannedKernel& kernel : plan.kernels) {
+    EXPECT_TRUE(kernel.takes(KernelArgument::kXScales)) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace heddle

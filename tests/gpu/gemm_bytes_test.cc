@@ -1,0 +1,96 @@
+// GEMM on the GPU of two operands of eight bits: shapes that divide nothing, every tile, every pair
+// of types, scales and zero points, and what surrounds the product.
+#include "generator/target/capabilities.h"
+#include "tests/byte_gemm.h"
+#include "tests/gpu/gemm_fixture.h"
+
+namespace heddle {
+namespace {
+
+constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3};
+
+class BytesGpu : public GemmGpu {
+ protected:
+  void SetUp() override {
+    GemmGpu::SetUp();
+    if (!IsSkipped() && !has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
+  }
+};
+
+TEST_F(BytesGpu, RaggedShapesAndEveryRangeOfTokens) {
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t n : {8, 24, 128, 264, 1032}) {
+      for (const std::int64_t k : {32, 160, 896, 1056}) {
+        check(byte_gemm(n, k, dtype), {1, 2, 9, 16, 17, 40, 64, 100, 200, 600});
+      }
+    }
+  }
+}
+
+TEST_F(BytesGpu, ShapesOfModels) {
+  for (const DType dtype : kTypes) {
+    check(byte_gemm(2112, 7168, dtype), {1, 16, 64, 256, 1024});
+    check(byte_gemm(576, 7168, dtype), {1, 64, 256, 1024});
+    check(byte_gemm(4096, 14336, dtype), {1, 16, 33, 64, 128, 512});
+  }
+}
+
+TEST_F(BytesGpu, EveryTile) {
+  for (const DType dtype : kTypes) {
+    for (const int tile_m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+      for (const int tile_n : {64, 128, 256}) {
+        if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
+        if (tile_n == 256 && tile_m > (dtype == DType::kInt8 ? 192 : 128)) continue;
+        GemmSpec spec = byte_gemm(1032, 1184, dtype);
+        spec.tile.m = tile_m;
+        spec.tile.n = tile_n;
+        check(spec, {1, tile_m - 1, tile_m, tile_m + 1, 3 * tile_m + 5});
+      }
+    }
+  }
+}
+
+TEST_F(BytesGpu, EveryPairOfTypes) {
+  for (const DType x : {DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const WeightType w : {WeightType::kE4m3, WeightType::kE5m2}) {
+      for (const Accumulation accumulation : {Accumulation::kPromoted, Accumulation::kFast}) {
+        GemmSpec spec = byte_gemm(520, 1056, x);
+        spec.weight.type = w;
+        spec.accumulation = accumulation;
+        check(spec, {1, 33, 100, 300});
+      }
+    }
+  }
+}
+
+TEST_F(BytesGpu, ScalesAndZeroPoints) {
+  GemmSpec tensors = byte_gemm(520, 1056, DType::kFp8E4m3);
+  tensors.weight.group_size = kPerTensor;
+  tensors.activation_scale.granularity = RowGranularity::kTensor;
+  check(tensors, {1, 33, 100, 300});
+  GemmSpec zeros = byte_gemm(520, 1056, DType::kInt8);
+  zeros.activation_scale.symmetric = false;
+  check(zeros, {1, 33, 100, 300});
+  for (const DType scale : {DType::kFp16, DType::kBf16}) {
+    GemmSpec spec = byte_gemm(520, 1056, DType::kInt8);
+    spec.weight.scale_dtype = scale;
+    check(spec, {1, 33, 100, 300});
+  }
+}
+
+TEST_F(BytesGpu, WhatSurroundsTheProduct) {
+  for (const DType dtype : kTypes) {
+    for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
+      GemmSpec spec = byte_gemm(528, 1056, dtype);
+      spec.output = output;
+      check(spec, {1, 20, 129, 300});
+      spec.epilogue = {true, Activation::kSilu, true};
+      check(spec, {1, 20, 129, 300});
+      spec.epilogue = {true, Activation::kSilu, true, true};
+      check(spec, {1, 20, 129, 300});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle
