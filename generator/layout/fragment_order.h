@@ -1,5 +1,4 @@
-// Where each weight of a 16 by 16 tile lies: the A operand of mma.m16n8k16; and, of codes of eight
-// bits that are multiplied as they are, of a chunk.
+// Where each weight of a 16 by 16 tile lies: the A operand of mma.m16n8k16.
 #ifndef HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_
 #define HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_
 
@@ -43,14 +42,8 @@ constexpr int trtllm_word_offset(int bits, int half, int lane, int i) {
          4 * (lane % 4);
 }
 
-// Codes of eight bits in rows of 128 bytes: byte offset in the chunk of a row and a column. The
-// 16-byte units of a row are permuted as the 128-byte swizzle of tensor copies does it.
-inline constexpr int kSwizzleUnit = 16;
-constexpr int swizzled_offset(int row, int column) {
-  constexpr int kRowBytes = 128;
-  const int unit = (column / kSwizzleUnit) ^ (row % 8);
-  return row * kRowBytes + unit * kSwizzleUnit + column % kSwizzleUnit;
-}
+// Where the value of row i of a row block is among its 16: rows g and g + 8 side by side.
+constexpr int row_slot(int i) { return i % 8 * 2 + i / 8; }
 
 }  // namespace heddle
 

@@ -1,7 +1,5 @@
 // Packing and unpacking: one walk over the layout, in which each piece of data is moved one way or
 // the other.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -10,10 +8,9 @@
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/pack_pairs.h"
-#include "generator/layout/packable.h"
 #include "generator/layout/padding_code.h"
 #include "generator/layout/plain_sizes.h"
-#include "heddle/error.h"
+#include "generator/layout/swizzled_rows.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 
@@ -23,12 +20,6 @@ namespace {
 constexpr int kLanes = 32;
 constexpr int kTileK = 16;
 constexpr int kTileElements = 8;  // of one lane in a 16 by 16 tile
-
-void expect_size(const char* what, std::size_t got, std::size_t want) {
-  if (got == want) return;
-  throw Error(ErrorCategory::kUsage, "weights.size",
-              fmt::format("{} has {} bytes, the spec asks for {}", what, got, want));
-}
 
 // Where the bits of the codes lie, and no more of a plan: the order inside a word does not depend
 // on the destination's type, and deriving operations for each panel of rows takes its time.
@@ -105,23 +96,12 @@ class Walk {
            weight_.interleave != Interleave::kSwizzle128b;
   }
 
-  // Rows of 128 bytes, whose units of 16 bytes are permuted by the row's number.
   void move_rows(Packed* chunk, std::int64_t block, std::int64_t first_column) {
-    for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
+    const auto columns = std::min<std::int64_t>(WeightLayout::kChunkK, k_ - first_column);
+    move_swizzled_rows(chunk, static_cast<int>(columns), [&](int i) -> Code* {
       const std::int64_t row = row_of(block, i);
-      for (int c = 0; c < WeightLayout::kChunkK && row < n_ && first_column + c < k_;
-           c += kSwizzleUnit) {
-        Packed* unit = chunk + swizzled_offset(i, c);
-        Code* codes = code_place(row, first_column + c);
-        const auto count =
-            static_cast<std::size_t>(std::min<std::int64_t>(kSwizzleUnit, k_ - first_column - c));
-        if constexpr (kPacking) {
-          std::memcpy(unit, codes, count);
-        } else {
-          std::memcpy(codes, unit, count);
-        }
-      }
-    }
+      return row < n_ ? code_place(row, first_column) : nullptr;
+    });
   }
 
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
@@ -229,7 +209,7 @@ class Walk {
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
       const std::int64_t row = row_of(block, i);
       if (row >= n_) continue;
-      Packed* slot = at + (i % 8 * 2 + i / 8) * bytes;
+      Packed* slot = at + row_slot(i) * bytes;
       auto* plain = values.data() + scale_index(row, group) * bytes;
       if constexpr (kPacking) {
         std::memcpy(slot, plain, bytes);
@@ -247,7 +227,7 @@ class Walk {
       if (row >= n_) continue;
       std::int32_t sum = 0;
       for (std::int64_t k = 0; k < k_; ++k) sum += static_cast<std::int8_t>(*code_place(row, k));
-      std::memcpy(at + (i % 8 * 2 + i / 8) * sizeof sum, &sum, sizeof sum);
+      std::memcpy(at + row_slot(i) * sizeof sum, &sum, sizeof sum);
     }
   }
 
@@ -290,30 +270,7 @@ class Walk {
   std::vector<std::uint32_t> unit_words_;
 };
 
-PlainSizes plain_sizes(const GemmSpec& spec) {
-  expect_packable(spec);
-  const auto n = static_cast<std::size_t>(spec.shape.n);
-  const auto k = static_cast<std::size_t>(spec.shape.k);
-  const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));
-  const std::size_t codes = n * k * code_bytes(spec.weight);
-  if (!spec.weight.has_scales()) return {codes, 0, 0};
-  const std::size_t count = spec.weight.group_size == kPerTensor ? 1 : n * groups;
-  const auto bytes = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));
-  const ZeroPoint zero = spec.weight.zero_point;
-  return {codes, count * bytes,
-          zero == ZeroPoint::kNone  ? 0
-          : zero == ZeroPoint::kInt ? count
-                                    : count * bytes};
-}
-
 }  // namespace
-
-void expect_plain_sizes(const GemmSpec& spec, const PlainSizes& given) {
-  const PlainSizes sizes = plain_sizes(spec);
-  expect_size("codes", given.codes, sizes.codes);
-  expect_size("scales", given.scales, sizes.scales);
-  expect_size("zeros", given.zeros, sizes.zeros);
-}
 
 std::vector<std::uint8_t> pack_weights(const GemmSpec& spec, const QuantizedWeights& weights) {
   expect_plain_sizes(spec, {weights.codes.size(), weights.scales.size(), weights.zeros.size()});

@@ -18,6 +18,12 @@ struct PlainSizes {
   std::size_t zeros = 0;
 };
 
+// What the spec asks for. Throws as pack_weights() for a spec that cannot be packed.
+PlainSizes plain_sizes(const GemmSpec& spec);
+
+// Throws Error(kUsage, "weights.size") unless both are the same; `what`: the array's name.
+void expect_size(const char* what, std::size_t got, std::size_t want);
+
 // Throws Error(kUsage, "weights.size") for the first array that has not the size that the spec asks
 // for. Looks at nothing but the numbers, so that callers may ask before they read an array.
 void expect_plain_sizes(const GemmSpec& spec, const PlainSizes& given);

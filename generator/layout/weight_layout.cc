@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "generator/layout/groups.h"
+#include "generator/spec/byte_meaning.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
 
@@ -75,9 +76,7 @@ void check_layout_version(const WeightSpec& weight, int version) {
 
 WeightLayout weight_layout(const GemmSpec& spec) {
   WeightSpec weight = spec.weight;
-  // As Spec::from_gemm() has it.
-  const bool own_order = weight.interleave == Interleave::kFragment;
-  if (spec.has_byte_activations() && own_order) weight.interleave = Interleave::kSwizzle128b;
+  weight.interleave = settled_interleave(spec);
   return weight_layout({spec.shape.n, spec.shape.k}, weight);
 }
 

@@ -105,6 +105,12 @@ class Rules {
 
 }  // namespace
 
+Interleave settled_interleave(const GemmSpec& gemm) {
+  const Interleave given = gemm.weight.interleave;
+  const bool is_own = gemm.has_byte_activations() && given == Interleave::kFragment;
+  return is_own ? Interleave::kSwizzle128b : given;
+}
+
 void check_byte_activations(const GemmSpec& gemm, Problems& problems) {
   Rules rules(gemm, problems);
   if (gemm.has_byte_activations()) {

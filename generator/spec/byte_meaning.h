@@ -7,6 +7,9 @@
 
 namespace heddle {
 
+// The order of the gemm's packed codes: of X of eight bits kFragment stands for kSwizzle128b.
+Interleave settled_interleave(const GemmSpec& gemm);
+
 // With X of eight bits: what weights, scales and output may be. With 16: that the fields of the
 // other are not set.
 void check_byte_activations(const GemmSpec& gemm, Problems& problems);

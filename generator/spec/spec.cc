@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/spec/byte_meaning.h"
 #include "generator/spec/canonical.h"
 #include "generator/spec/document.h"
 #include "generator/spec/fields.h"
@@ -26,8 +27,7 @@ Op op_of(const Node& root) {
 
 // Specs that mean the same are the same.
 void settle(GemmSpec& gemm) {
-  const bool own_order = gemm.weight.interleave == Interleave::kFragment;
-  if (gemm.has_byte_activations() && own_order) gemm.weight.interleave = Interleave::kSwizzle128b;
+  gemm.weight.interleave = settled_interleave(gemm);
   if (gemm.output == gemm.activation) gemm.output.reset();
   if (gemm.multiply == gemm.activation) gemm.multiply.reset();
 }
