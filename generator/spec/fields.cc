@@ -111,6 +111,13 @@ bool allows(const Field& field, const std::vector<int>& values) noexcept {
   return true;
 }
 
+std::int64_t same_value(const Field& other, std::int64_t value, const Field& field) {
+  if (field.kind != FieldKind::kWord) return value;
+  const auto word = std::find(field.words.begin(), field.words.end(),
+                              other.words[static_cast<std::size_t>(value)]);
+  return word == field.words.end() ? field.default_otherwise : word - field.words.begin();
+}
+
 std::string allowed_text(const FieldTable& table, const Field& field) {
   switch (field.kind) {
     case FieldKind::kInteger:

@@ -108,6 +108,8 @@ std::span<const FieldTable* const> every_field_table();
 // Whether the value is one that the leaf may have.
 bool allows(const Field& field, std::int64_t value) noexcept;
 bool allows(const Field& field, const std::vector<int>& values) noexcept;
+// The value of `field` that says what `value` says of `other`, by whose value it is by default.
+std::int64_t same_value(const Field& other, std::int64_t value, const Field& field);
 // What the field accepts, in words: "1 to 8", "\"fp16\" or \"bf16\"".
 std::string allowed_text(const FieldTable& table, const Field& field);
 // JSON text of a leaf's value: 4, 1e-05, true, "fp16".

@@ -225,14 +225,6 @@ class Parser {
     }
   }
 
-  // The value of `field` that says what `value` says of `other`.
-  static std::int64_t same_value(const Field& other, std::int64_t value, const Field& field) {
-    if (field.kind != FieldKind::kWord) return value;
-    const auto word = std::find(field.words.begin(), field.words.end(),
-                                other.words[static_cast<std::size_t>(value)]);
-    return word == field.words.end() ? field.default_otherwise : word - field.words.begin();
-  }
-
   void set(const Field& field, std::int64_t value) {
     field.slot.set(object_, value);
     set_.emplace_back(&field, value);
