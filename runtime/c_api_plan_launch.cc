@@ -86,7 +86,9 @@ std::size_t bytes_of_parameters(Op op) {
 }
 
 std::size_t bytes_of(KernelArgument argument, Op op) {
-  if (argument == KernelArgument::kTokenMap) return sizeof(cuda::CUtensorMap);
+  if (argument == KernelArgument::kTokenMap || argument == KernelArgument::kXScaleMap) {
+    return sizeof(cuda::CUtensorMap);
+  }
   if (argument == KernelArgument::kParameters) return bytes_of_parameters(op);
   if (argument == KernelArgument::kShape) return sizeof(device::WeightShape);
   const bool is_number = argument == KernelArgument::kM || argument == KernelArgument::kSchedule;
@@ -124,6 +126,7 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
       values.box_tokens = one.tokens_of_box(wanted.size);
       values.box_columns = heddle::TokenBoxes::kColumns;
     }
+    values.scale_box_tokens = one.scale_box_tokens;
     values.argument_count = one.arguments.size();
     values.workspace_bytes = of.workspace_bytes(wanted.size);
     values.gathered_offset = gathers ? of.gathered_offset(wanted.size) : 0;

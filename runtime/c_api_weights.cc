@@ -104,6 +104,7 @@ heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
     values.channel_bytes = layout.channel_bytes;
     values.channel_zero_offset = layout.channel_zero_offset;
     values.channel_sum_offset = layout.channel_sum_offset;
+    values.block_bytes = layout.block_bytes;
     write_struct(values, info, "heddle_weight_layout_info");
   });
 }

@@ -7,6 +7,7 @@
 #include "generator/families/gemm_config.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
+#include "runtime/group_scales.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch_checks.h"
 #include "runtime/tensor_maps.h"
@@ -39,6 +40,25 @@ void check_m(const GemmShape& shape, std::int64_t m) {
                                         shape.m_min, shape.m_max));
 }
 
+// Precondition: X has scales of groups.
+GroupScales group_scales(const GemmSpec& spec) noexcept {
+  return {(spec.shape.k + kRowGroup - 1) / kRowGroup, spec.activation_scale.scale_dtype,
+          ScaleLayout::kColumnMajor};
+}
+
+void check_x_scales(const GemmSpec& spec, const GemmArgs& args) {
+  const RowGranularity granularity = spec.activation_scale.granularity;
+  if (granularity == RowGranularity::kGroup) {
+    const GroupScales scales = group_scales(spec);
+    scales.check_stride("x_scale_stride", args.m, args.x_scale_stride);
+    return check_required(args.x_scales, scales.bytes(args.m, args.x_scale_stride), "x_scales");
+  }
+  check_no_scale_stride("x_scale_stride", args.x_scale_stride);
+  const std::int64_t count = granularity == RowGranularity::kToken ? args.m : 1;
+  check_wanted(args.x_scales, spec.has_byte_activations(), byte_count(count, sizeof(float)),
+               "x_scales", sizeof(float));
+}
+
 }  // namespace
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args) {
@@ -51,10 +71,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
       byte_count(args.m * spec.output_columns(), bytes_of(spec.output_dtype()));
   check_required(args.x, byte_count(args.m * k, element), "x");
   check_required(args.weights, plan.layout.total_bytes, "weights");
-  const bool has_x_scales = spec.has_byte_activations();
-  const bool of_tokens = spec.activation_scale.granularity == RowGranularity::kToken;
-  check_wanted(args.x_scales, has_x_scales, byte_count(of_tokens ? args.m : 1, sizeof(float)),
-               "x_scales", sizeof(float));
+  check_x_scales(spec, args);
   check_wanted(args.x_zero_points, !spec.activation_scale.symmetric,
                byte_count(args.m, sizeof(std::int32_t)), "x_zero_points", sizeof(std::int32_t));
   check_required(args.y, output_bytes, "y");
@@ -100,6 +117,12 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
   const std::int64_t columns = spec.shape.k * bytes_of(spec.activation) / 2;
   list_.set(KernelArgument::kTokenMap,
             token_map(driver, {x, args_.m, columns, box, spec.activation == DType::kBf16}));
+  if (!kernel.takes(KernelArgument::kXScaleMap)) return;
+  const GroupScales scales = group_scales(spec);
+  list_.set(KernelArgument::kXScaleMap,
+            scale_map(driver,
+                      {args_.x_scales.data, args_.m, scales.lines(),
+                       scales.stride_of(args_.m, args_.x_scale_stride), kernel.scale_box_tokens}));
 }
 
 std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m) {

@@ -3,29 +3,19 @@
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <limits>
 
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
+#include "runtime/group_scales.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch_checks.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kScaleStep = 4;     // of column-major strides: 16 bytes
-constexpr std::int64_t kGroupsOfWord = 4;  // of E8M0, column-major
-
-std::int64_t round_up(std::int64_t a, std::int64_t unit) { return (a + unit - 1) / unit * unit; }
-
-bool has_columns_of_scales(const RowOutputSpec& output) {
-  return output.scale_layout == ScaleLayout::kColumnMajor;
-}
-
-// Elements from a line of a matrix of scales to the next one.
-std::int64_t scale_stride_of(const RowTransformSpec& spec, std::int64_t m, std::int64_t stride) {
-  if (stride != 0) return stride;
-  return has_columns_of_scales(spec.output) ? round_up(m, kScaleStep) : spec.groups();
+// Precondition: Y has scales of groups.
+GroupScales group_scales(const RowTransformSpec& spec) noexcept {
+  return {spec.groups(), spec.output.scale_dtype, spec.output.scale_layout};
 }
 
 void check_m(const RowShape& shape, std::int64_t m) {
@@ -37,20 +27,11 @@ void check_m(const RowShape& shape, std::int64_t m) {
 }  // namespace
 
 void check_scale_stride(const RowTransformSpec& spec, std::int64_t m, std::int64_t stride) {
-  if (stride == 0) return;
-  if (spec.output.granularity != RowGranularity::kGroup) {
-    refuse_launch("launch.size", fmt::format("scale_stride = {}, but the kernel's spec has no "
-                                             "matrix of scales",
-                                             stride));
+  if (spec.output.granularity == RowGranularity::kGroup) {
+    group_scales(spec).check_stride("scale_stride", m, stride);
+  } else {
+    check_no_scale_stride("scale_stride", stride);
   }
-  const bool columns = has_columns_of_scales(spec.output);
-  const std::int64_t least = columns ? m : spec.groups();
-  const std::int64_t step = columns ? kScaleStep : 1;
-  constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
-  if (stride >= least && stride <= kLongest && stride % step == 0) return;
-  refuse_launch("launch.size",
-                fmt::format("scale_stride = {} is neither 0 nor a multiple of {} from {} to {}",
-                            stride, step, least, kLongest));
 }
 
 namespace {
@@ -133,14 +114,7 @@ std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int64_t m,
     case RowGranularity::kGroup:
       break;
   }
-  const bool fp32 = spec.output.scale_dtype == RowScaleDtype::kFp32;
-  const std::int64_t stride = scale_stride_of(spec, m, scale_stride);
-  const std::int64_t groups = spec.groups();
-  if (!has_columns_of_scales(spec.output)) {
-    return byte_count((m - 1) * stride + groups, fp32 ? sizeof(float) : 1);
-  }
-  const std::int64_t lines = fp32 ? groups : (groups + kGroupsOfWord - 1) / kGroupsOfWord;
-  return byte_count((lines - 1) * stride + m, sizeof(float));
+  return group_scales(spec).bytes(m, scale_stride);
 }
 
 void validate(const Plan& plan, const RowTransformArgs& args) {
@@ -184,7 +158,7 @@ RowTransformParameters row_transform_parameters(const Plan& plan,
           static_cast<int*>(args.zero_points.data),
           stride_bytes(args.x_stride, spec.x_columns(), spec.input),
           stride_or_dense(args.y_stride, spec.shape.columns) * bytes_of(spec.output.dtype),
-          scale_stride_of(spec, args.m, args.scale_stride),
+          group_scales(spec).stride_of(args.m, args.scale_stride),
           static_cast<int>(args.m)};
 }
 

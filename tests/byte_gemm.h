@@ -26,6 +26,15 @@ inline GemmSpec byte_gemm(std::int64_t n, std::int64_t k, DType dtype) {
   return spec;
 }
 
+// FP8 with scales of 128 columns of X and of 128 by 128 blocks of W, FP16 output.
+inline GemmSpec block_gemm(std::int64_t n, std::int64_t k) {
+  GemmSpec spec = byte_gemm(n, k, DType::kFp8E4m3);
+  spec.activation_scale.granularity = RowGranularity::kGroup;
+  spec.weight.group_size = kRowGroup;
+  spec.weight.group_rows = kBlockRows;
+  return spec;
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TESTS_BYTE_GEMM_H_

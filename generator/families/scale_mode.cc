@@ -59,6 +59,11 @@ int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decod
   return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
 }
 
+// Codes are multiplied as they are.
+bool decodes_nothing(ScaleMode mode) {
+  return mode == ScaleMode::kProduct || mode == ScaleMode::kBlock;
+}
+
 }  // namespace
 
 bool scales_weights_exactly(const GemmSpec& spec) {
@@ -72,8 +77,12 @@ bool folds_scale(const GemmSpec& spec) {
   return integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
 }
 
+ScaleMode scale_mode_of_bytes(const GemmSpec& spec) {
+  return spec.weight.has_blocks() ? ScaleMode::kBlock : ScaleMode::kProduct;
+}
+
 std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout) {
-  if (spec.has_byte_activations()) return ScaleMode::kProduct;
+  if (spec.has_byte_activations()) return scale_mode_of_bytes(spec);
   if (!spec.weight.has_scales()) return ScaleMode::kNone;
   if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
   // Another scale would have to be rounded before it could meet the weight; a float zero point
@@ -103,7 +112,7 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
 
 DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (mode == ScaleMode::kNone || mode == ScaleMode::kProduct) return plan.decode;
+  if (mode == ScaleMode::kNone || decodes_nothing(mode)) return plan.decode;
   DecodeRequest request = plan.decode.request;
   request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
   request.fold_power = !request.fold_scale && folds_power(spec, mode);
@@ -111,7 +120,7 @@ DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
 }
 
 device::Scaling scaling_of(const Plan& plan, ScaleMode mode) {
-  if (mode == ScaleMode::kProduct) return {mode, 0, 0};
+  if (decodes_nothing(mode)) return {mode, 0, 0};
   const DecodePlan decode = decode_plan_of(plan, mode);
   const int of_scale = power_of_scale(plan.spec.gemm(), mode, decode);
   return {mode, decode.result_exponent - of_scale, of_scale};
@@ -127,6 +136,8 @@ std::string_view to_string(ScaleMode mode) noexcept {
       return "channel";
     case ScaleMode::kProduct:
       return "product";
+    case ScaleMode::kBlock:
+      return "block";
     case ScaleMode::kNone:
       return "none";
   }
@@ -136,6 +147,7 @@ std::string_view to_string(ScaleMode mode) noexcept {
 std::string scale_text(ScaleMode mode) {
   if (mode == ScaleMode::kNone) return "no scales";
   if (mode == ScaleMode::kProduct) return "scales of token and row on the sums";
+  if (mode == ScaleMode::kBlock) return "scales of token and block on the sums of 128 columns";
   return "scale on " + std::string(to_string(mode));
 }
 

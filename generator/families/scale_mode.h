@@ -21,6 +21,9 @@ bool scales_weights_exactly(const GemmSpec& spec);
 // Whether decoding multiplies by the scale where it meets weights (DecodeRequest::fold_scale).
 bool folds_scale(const GemmSpec& spec);
 
+// Precondition: X has eight bits.
+ScaleMode scale_mode_of_bytes(const GemmSpec& spec);
+
 // Where the types alone say where the scale goes.
 std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout);
 

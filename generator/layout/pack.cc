@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "generator/decode/bit_order.h"
+#include "generator/layout/block_scales.h"
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/pack_pairs.h"
@@ -74,6 +75,11 @@ class Walk {
         if constexpr (kPacking) put_row_sums(channel + layout_.channel_sum_offset, block);
       }
     }
+    move_block_scales(packed_, layout_, plain_.scales.data(),
+                      [&](std::int64_t block, int i) -> std::int64_t {
+                        const std::int64_t row = row_of(block, i);
+                        return row < n_ ? row / weight_.group_rows : -1;
+                      });
   }
 
  private:

@@ -15,7 +15,8 @@ PlainSizes plain_sizes(const GemmSpec& spec) {
   const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));
   const std::size_t codes = n * k * code_bytes(spec.weight);
   if (!spec.weight.has_scales()) return {codes, 0, 0};
-  const std::size_t count = spec.weight.group_size == kPerTensor ? 1 : n * groups;
+  const std::size_t rows = (n - 1) / static_cast<std::size_t>(spec.weight.group_rows) + 1;
+  const std::size_t count = spec.weight.group_size == kPerTensor ? 1 : rows * groups;
   const auto bytes = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));
   const ZeroPoint zero = spec.weight.zero_point;
   return {codes, count * bytes,

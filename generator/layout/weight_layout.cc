@@ -19,14 +19,29 @@ bool has_row_sums(const WeightSpec& weight) {
   return weight.interleave == Interleave::kSwizzle128b && weight.type == WeightType::kInt;
 }
 
-// Nothing but weights; `layout` has their sizes.
+std::size_t all_chunk_bytes(const WeightLayout& layout) {
+  return static_cast<std::size_t>(layout.row_blocks) *
+         static_cast<std::size_t>(layout.chunks_per_row_block) *
+         static_cast<std::size_t>(layout.chunk_bytes);
+}
+
+// Nothing but weights in chunks; `layout` has their sizes.
 WeightLayout without_scales(WeightLayout layout) {
   layout.meta_group = WeightLayout::kChunkK;
   layout.zero_offset = layout.chunk_bytes = layout.scale_offset;
-  layout.channel_offset = static_cast<std::size_t>(layout.row_blocks) *
-                          static_cast<std::size_t>(layout.chunks_per_row_block) *
-                          static_cast<std::size_t>(layout.chunk_bytes);
-  layout.tensor_offset = layout.total_bytes = layout.channel_offset;
+  layout.tensor_offset = layout.total_bytes = layout.channel_offset = all_chunk_bytes(layout);
+  return layout;
+}
+
+// The same with scales of blocks behind the chunks.
+WeightLayout with_blocks(const WeightLayout& chunks) {
+  WeightLayout layout = without_scales(chunks);
+  layout.block_bytes = 2 * static_cast<int>(sizeof(float));
+  const std::int64_t tiles =
+      ceil_div(layout.row_blocks, WeightLayout::kTileRows / WeightLayout::kRowBlock);
+  const std::int64_t bytes = tiles * layout.chunks_per_row_block * layout.block_bytes;
+  layout.tensor_offset += static_cast<std::size_t>(ceil_div(bytes, 16) * 16);
+  layout.total_bytes = layout.tensor_offset;
   return layout;
 }
 
@@ -86,6 +101,7 @@ WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
   layout.chunks_per_row_block = ceil_div(shape.k, WeightLayout::kChunkK);
   layout.scale_offset = WeightLayout::kRowBlock * WeightLayout::kChunkK * weight.bits / 8;
   if (!weight.has_scales()) return without_scales(layout);
+  if (weight.has_blocks()) return with_blocks(layout);
   layout.scale_bytes = WeightLayout::kRowBlock * bytes_of(weight.scale_dtype);
   // A pair of integer zero points takes one byte up to 4 bits, two above.
   if (weight.zero_point == ZeroPoint::kInt) layout.zero_bytes = weight.bits <= 4 ? 8 : 16;
@@ -105,9 +121,7 @@ WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
   layout.chunk_bytes =
       round_up_16(layout.zero_offset + layout.groups_per_chunk * layout.zero_bytes);
   if (layout.zero_bytes == 0) layout.zero_offset = layout.chunk_bytes;
-  layout.channel_offset = static_cast<std::size_t>(layout.row_blocks) *
-                          static_cast<std::size_t>(layout.chunks_per_row_block) *
-                          static_cast<std::size_t>(layout.chunk_bytes);
+  layout.channel_offset = all_chunk_bytes(layout);
   if (per_channel) {
     layout.channel_zero_offset = layout.scale_bytes;
     layout.channel_bytes = round_up_16(layout.scale_bytes + layout.zero_bytes);

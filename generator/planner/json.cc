@@ -23,6 +23,7 @@ ordered_json layout_json(const WeightSpec& weight, const WeightLayout& l) {
                     {"channel_offset", l.channel_offset},
                     {"total_bytes", l.total_bytes}};
   if (l.channel_sum_offset != 0) json["channel_sum_offset"] = l.channel_sum_offset;
+  if (l.block_bytes != 0) json["block_bytes"] = l.block_bytes;
   return json;
 }
 

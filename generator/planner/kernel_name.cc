@@ -24,6 +24,7 @@ std::string weight_name(const WeightSpec& weight) {
     name += "_tensor";
   } else {
     name += fmt::format("_g{}", weight.group_size);
+    if (weight.has_blocks()) name += fmt::format("x{}", weight.group_rows);
     if (weight.group_offset != 0) name += fmt::format("o{}", weight.group_offset);
   }
   if (weight.tensor_scale) name += "_ts";
@@ -46,6 +47,9 @@ std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) 
   std::string name = gemm_name_prefix(spec.weight, spec.activation);
   if (spec.has_byte_activations()) {
     name += fmt::format("_{}", to_string(spec.activation_scale.granularity));
+    if (spec.activation_scale.scale_dtype != RowScaleDtype::kFp32) {
+      name += fmt::format("_{}", to_string(spec.activation_scale.scale_dtype));
+    }
     if (spec.accumulation == Accumulation::kFast) name += "_fast";
   }
   if (spec.output) name += fmt::format("_{}", to_string(*spec.output));

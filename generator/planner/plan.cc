@@ -54,6 +54,8 @@ std::string_view to_string(KernelArgument argument) noexcept {
       return "weights";
     case KernelArgument::kXScales:
       return "x_scales";
+    case KernelArgument::kXScaleMap:
+      return "token_scales";
     case KernelArgument::kXZeroPoints:
       return "x_zero_points";
     case KernelArgument::kScales:

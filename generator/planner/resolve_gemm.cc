@@ -40,6 +40,10 @@ std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) 
 // Why scales go where they go; which of two modes a kernel has stands with the kernel.
 std::string scale_text(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (spec.weight.has_blocks()) {
+    return "scales of tokens and blocks on the sums of 128 columns: they differ from one to the "
+           "next";
+  }
   if (spec.has_byte_activations()) {
     return "scales of tokens and rows on the sums of all of K: they are the same for it";
   }

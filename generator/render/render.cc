@@ -45,11 +45,16 @@ std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const Ker
                   text.decisions));
 }
 
+std::string_view name_of(KernelArgument argument) {
+  return argument == KernelArgument::kTokenMap ? "tokens" : to_string(argument);
+}
+
 // The parameter of an entry point as C++ declares it.
 std::string declaration(KernelArgument argument, const KernelText& text) {
   switch (argument) {
     case KernelArgument::kTokenMap:
-      return "const __grid_constant__ heddle::TensorMap tokens";
+    case KernelArgument::kXScaleMap:
+      return fmt::format("const __grid_constant__ heddle::TensorMap {}", name_of(argument));
     case KernelArgument::kParameters:
       return fmt::format("const __grid_constant__ heddle::{} parameters", text.parameter_type);
     case KernelArgument::kShape:
@@ -78,7 +83,7 @@ std::string entry_text(const PlannedKernel& kernel, const KernelText& text) {
     const char* before = arguments.empty() ? "" : ", ";
     parameters += (arguments.empty() ? "" : ",\n       ") + declaration(argument, text);
     arguments += before;
-    arguments += argument == KernelArgument::kTokenMap ? "tokens" : to_string(argument);
+    arguments += name_of(argument);
   }
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({}, {})\n"

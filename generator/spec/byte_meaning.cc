@@ -19,6 +19,10 @@ class Rules {
            "activations of 16 bits have no scales", granularity(), "\"none\"");
     unless(gemm_.activation_scale.symmetric, "/activation/symmetric",
            "activations of 16 bits have no zero points", "false", "true");
+    unless(gemm_.activation_scale.scale_dtype == RowScaleDtype::kFp32, "/activation/scale_dtype",
+           "activations of 16 bits have no scales", "\"e8m0\"", "\"fp32\"");
+    unless(!gemm_.weight.has_blocks(), "/weight/group_rows",
+           "blocks are multiplied by activations of 8 bits", group_rows(), "1");
     unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
            "only products of FP8 are added in two ways", quoted(to_string(gemm_.accumulation)),
            "\"promoted\"");
@@ -52,14 +56,24 @@ class Rules {
   }
 
   bool is_integer_x() const { return gemm_.activation == DType::kInt8; }
+  std::string group_rows() const { return std::to_string(gemm_.weight.group_rows); }
   std::string granularity() const { return quoted(to_string(gemm_.activation_scale.granularity)); }
 
   void check_activations() {
     const RowGranularity granularity_of_x = gemm_.activation_scale.granularity;
-    unless(
-        granularity_of_x == RowGranularity::kTensor || granularity_of_x == RowGranularity::kToken,
-        "/activation/granularity", "activations of 8 bits have a scale for each row or one in all",
-        granularity(), "\"tensor\" or \"token\"");
+    const bool of_groups = granularity_of_x == RowGranularity::kGroup;
+    unless(granularity_of_x != RowGranularity::kNone, "/activation/granularity",
+           "activations of 8 bits have scales", granularity(),
+           "\"tensor\", \"token\" or \"group\"");
+    unless(!of_groups || !is_integer_x(), "/activation/granularity",
+           "integer sums are scaled once all of K has been added", granularity(),
+           "\"tensor\" or \"token\"");
+    unless(!of_groups || gemm_.weight.has_blocks(), "/activation/granularity",
+           "scales of 128 columns meet blocks of 128 by 128 weights", granularity(),
+           "\"tensor\" or \"token\", or weight.group_rows 128");
+    unless(of_groups || gemm_.activation_scale.scale_dtype == RowScaleDtype::kFp32,
+           "/activation/scale_dtype", "only scales of groups are powers of two", "\"e8m0\"",
+           "\"fp32\"");
     unless(gemm_.activation_scale.symmetric ||
                (is_integer_x() && granularity_of_x == RowGranularity::kToken),
            "/activation/symmetric", "only INT8 per token has zero points", "false", "true");
@@ -78,9 +92,13 @@ class Rules {
            "activations of 8 bits are multiplied by weights of the same kind",
            quoted(to_string(weight.type)) + " of " + std::to_string(weight.bits) + " bits",
            is_integer_x() ? "\"int\" of 8 bits" : "\"e4m3\" or \"e5m2\"");
-    unless(weight.group_size == kPerChannel || weight.group_size == kPerTensor,
-           "/weight/group_size", "the sums of all of K are scaled at once",
-           std::to_string(weight.group_size), "-1 (per channel) or 0 (per tensor)");
+    if (weight.has_blocks()) {
+      check_blocks();
+    } else {
+      unless(weight.group_size == kPerChannel || weight.group_size == kPerTensor,
+             "/weight/group_size", "the sums of all of K are scaled at once",
+             std::to_string(weight.group_size), "-1 (per channel) or 0 (per tensor)");
+    }
     unless(weight.zero_point == ZeroPoint::kNone, "/weight/zero_point",
            "codes are multiplied as they are", quoted(to_string(weight.zero_point)), "\"none\"");
     unless(!weight.tensor_scale, "/weight/tensor_scale",
@@ -92,6 +110,28 @@ class Rules {
     unless(weight.interleave == Interleave::kSwizzle128b, "/weight/interleave",
            "codes that are multiplied as they are have one order",
            quoted(to_string(weight.interleave)), "\"swizzle_128b\"");
+  }
+
+  // Sums of 128 columns are scaled by the token's factor and the block's.
+  void check_blocks() {
+    const WeightSpec& weight = gemm_.weight;
+    unless(gemm_.activation_scale.granularity == RowGranularity::kGroup, "/weight/group_rows",
+           "blocks are multiplied by activations with a scale for each row and 128 columns",
+           group_rows(), "1, or activation.granularity \"group\"");
+    unless(weight.group_rows == kBlockRows, "/weight/group_rows", "a block has 128 rows",
+           group_rows(), "1 or 128");
+    unless(weight.group_size == kRowGroup, "/weight/group_size", "a block has 128 columns",
+           std::to_string(weight.group_size), "128");
+    unless(weight.scale_dtype == DType::kFp32, "/weight/scale_dtype", "scales of blocks are FP32",
+           quoted(to_string(weight.scale_dtype)), "\"fp32\"");
+    unless(weight.group_offset == 0, "/weight/group_offset", "W begins with a whole block",
+           std::to_string(weight.group_offset), "0");
+    unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
+           "sums of 128 columns leave the tensor cores to be scaled",
+           quoted(to_string(gemm_.accumulation)), "\"promoted\"");
+    unless(!gemm_.epilogue.gated || gemm_.shape.n % (2 * kBlockRows) == 0, "/shape/n",
+           "with a gated epilogue gates and ups have whole blocks", std::to_string(gemm_.shape.n),
+           "multiples of 256");
   }
 
   void unless(bool fine, const char* pointer, const char* why, std::string value,
@@ -121,6 +161,10 @@ void check_byte_activations(const GemmSpec& gemm, Problems& problems) {
 }
 
 void check_order_of_op(const WeightSpec& weight, Problems& problems) {
+  if (weight.has_blocks()) {
+    problems.push_back({"/weight/group_rows", "only a gemm has weights in blocks",
+                        std::to_string(weight.group_rows), "1", ""});
+  }
   if (weight.interleave != Interleave::kSwizzle128b) return;
   problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
                       quoted(to_string(weight.interleave)), "another interleave", ""});

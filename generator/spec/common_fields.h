@@ -13,6 +13,7 @@ namespace heddle {
 
 inline constexpr std::int64_t kLargestSide = 1 << 20;
 inline constexpr std::int64_t kSpecialGroups[] = {kPerChannel, kPerTensor};
+inline constexpr std::int64_t kAlsoGroupRows[] = {kBlockRows};
 inline constexpr int kMostFields = 32;  // codes of one bit in a word
 
 inline constexpr int kPlainWeightBits = 16;
@@ -94,7 +95,7 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
 // The object "weight", which is the member kWeight of the operation's struct. `scale_default`: the
 // field whose type the scales have where none is given.
 template <auto kWeight>
-constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
+constexpr std::array<Field, 11> weight_fields(std::string_view scale_default) {
   return {
       {{.pointer = "/weight",
         .kind = FieldKind::kObject,
@@ -132,6 +133,14 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::group_offset>(),
         .doc = "column of the first group at which W, a shard of a larger matrix, begins"},
+       {.pointer = "/weight/group_rows",
+        .min = 1,
+        .max = 1,
+        .also = kAlsoGroupRows,
+        .silent_default = true,
+        .no_field_where = &kWithoutScales,
+        .slot = slot<kWeight, &WeightSpec::group_rows>(),
+        .doc = "rows of W that share a scale; 128 of blocks, whose group_size is 128"},
        {.pointer = "/weight/zero_point",
         .kind = FieldKind::kWord,
         .words = kZeroPointWords,

@@ -43,12 +43,19 @@ constexpr auto kGemmActivation = std::to_array<Field>({
      .words = kRowGranularityWords,
      .silent_default = true,
      .slot = slot<&GemmSpec::activation_scale, &ActivationScaleSpec::granularity>(),
-     .doc = "values of X that share a scale, required by 8 bits; tensor: all; token: a row"},
+     .doc = "values of X that share a scale, required by 8 bits; tensor: all; token: a row; group: "
+            "128 columns of a row"},
     {.pointer = "/activation/symmetric",
      .kind = FieldKind::kBool,
      .silent_default = true,
      .slot = slot<&GemmSpec::activation_scale, &ActivationScaleSpec::symmetric>(),
      .doc = "false: int8 per token also has a zero point for each row"},
+    {.pointer = "/activation/scale_dtype",
+     .kind = FieldKind::kWord,
+     .words = kRowScaleDtypeWords,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::activation_scale, &ActivationScaleSpec::scale_dtype>(),
+     .doc = "type of the scales; e8m0: powers of two, of groups"},
 });
 
 constexpr auto kGemmShape = std::to_array<Field>({

@@ -127,7 +127,8 @@ void check_groups(std::int64_t k, const WeightSpec& weight, Problems& problems) 
                         ""});
     return;
   }
-  if (!grouped || k % group == 0) return;
+  // The last blocks may have fewer rows and columns.
+  if (!grouped || k % group == 0 || weight.has_blocks()) return;
   problems.push_back(
       {"/weight/group_size",
        std::string(group > k ? "the group is larger than K = " : "the group does not divide K = ") +

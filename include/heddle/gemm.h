@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-// Each aligned to 16 bytes, but x_scales and x_zero_points to 4.
+// Each aligned to 16 bytes, but x_scales, unless they are of groups, and x_zero_points to 4.
 struct GemmArgs {
   DeviceInput x;  // [M, K] row-major, the activation's dtype
   // pack_weights() output. From sm_90 on it may be read before the kernels before this one in
@@ -29,10 +29,13 @@ struct GemmArgs {
   DeviceInput permutation;
   DeviceOutput workspace;  // GemmKernel::workspace_bytes(m); required where that is not 0
   std::int64_t m = 0;
-  // FP32, required exactly with activations of 8 bits: [M] with granularity token, one with tensor.
-  // A kernel before this one in the stream may write it.
+  // Required exactly with activations of 8 bits: FP32, [M] with granularity token, one with tensor;
+  // with group as row_transform writes them in ScaleLayout::kColumnMajor. A kernel before this one
+  // in the stream may write it.
   DeviceInput x_scales;
   DeviceInput x_zero_points;  // [M] int32, with activation.symmetric false; as x_scales
+  // Of groups: S in ScaleLayout, a multiple of 4 below 2^31. 0: m rounded up to one.
+  std::int64_t x_scale_stride = 0;
 };
 
 class HEDDLE_EXPORT GemmKernel : public OperationKernel {

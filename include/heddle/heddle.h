@@ -147,10 +147,12 @@ typedef struct heddle_gemm_args {
   heddle_input pre_scale;   /* [K] of the activation's dtype */
   heddle_input permutation; /* [K] int32 */
   heddle_output workspace;  /* zeroed once before its first use */
-  /* With activations of 8 bits: FP32 [M], or one with granularity tensor; and, with symmetric
-     false, [M] int32. A kernel before this one in the stream may write them. */
+  /* With activations of 8 bits: FP32 [M], or one with granularity tensor, or, with group,
+     [ceil(K / 128)][x_scale_stride], of e8m0 [ceil(K / 512)][x_scale_stride] words of four groups;
+     and, with symmetric false, [M] int32. A kernel before this one in the stream may write them. */
   heddle_input x_scales;
   heddle_input x_zero_points;
+  int64_t x_scale_stride; /* a multiple of 4; 0: m rounded up to one */
 } heddle_gemm_args;
 
 typedef struct heddle_weight_source {

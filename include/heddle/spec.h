@@ -20,6 +20,7 @@ namespace heddle {
 inline constexpr int kSpecVersion = 1;  // the value of the field "heddle"
 inline constexpr int kPerChannel = -1;  // WeightSpec::group_size: one scale per row of W
 inline constexpr int kPerTensor = 0;    // WeightSpec::group_size: one scale for all of W
+inline constexpr int kBlockRows = 128;  // WeightSpec::group_rows of blocks
 inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultMaxM] when absent
 
 enum class Op {
@@ -77,7 +78,11 @@ struct WeightSpec {
   // W is a shard of a larger matrix: its column 0 is column group_offset of a group. The first and
   // the last group may then have fewer columns than group_size.
   int group_offset = 0;
+  // Rows of W that share a scale: 1, or of blocks of 128 by 128, which activations of 8 bits with a
+  // scale for each row and 128 columns are multiplied by, kBlockRows with as large a group_size.
+  int group_rows = 1;
 
+  bool has_blocks() const noexcept { return group_rows != 1; }
   bool has_scales() const noexcept {
     return type != WeightType::kFp16 && type != WeightType::kBf16;
   }
@@ -110,10 +115,12 @@ struct EpilogueSpec {
 };
 
 // How X of eight bits was quantised, by row_transform or another kernel: a value is the code, less
-// its row's zero point if there is one, times the scale. Members are those of RowOutputSpec.
+// its row's zero point if there is one, times the scale. Members are those of RowOutputSpec; scales
+// of kGroup, which weights in blocks have, are in ScaleLayout::kColumnMajor.
 struct ActivationScaleSpec {
   RowGranularity granularity = RowGranularity::kNone;  // kNone exactly with 16 bits
   bool symmetric = true;  // false, of kInt8 with kToken: a zero point for each row
+  RowScaleDtype scale_dtype = RowScaleDtype::kFp32;  // kE8m0 with kGroup
 };
 
 // How products of FP8 are added. The tensor cores of sm_90 keep some 14 bits of a sum.

@@ -60,6 +60,11 @@ struct WeightLayout {
   // The same: 16 int32 sums of the rows' codes, those of rows g and g + 8 side by side, of integers
   // in the order kSwizzle128b. What a zero point of X is multiplied by. 0: there are none.
   int channel_sum_offset = 0;
+  // Of WeightSpec::has_blocks(), at channel_offset + (t * chunks_per_row_block + c) * block_bytes:
+  // the FP32 scales that rows of tile t, of kTileRows packed rows, have in chunk c: of those whose
+  // place in their block of kRowBlock rows is below 8, and of the others. 0: there are none.
+  static constexpr int kTileRows = 64;
+  int block_bytes = 0;
   std::size_t tensor_offset = 0;  // of the FP32 tensor scale; == total_bytes if there is none
   std::size_t total_bytes = 0;
 };
@@ -77,8 +82,8 @@ struct QuantizedWeights {
   // bytes each, native byte order.
   std::vector<std::uint8_t> codes;
   // [N, G] in scale_dtype, native byte order; G = ceil((K + group_offset) / group_size), and column
-  // k is of group (k + group_offset) / group_size. Per channel G = 1. Per tensor: one in all. Empty
-  // for fp16 and bf16.
+  // k is of group (k + group_offset) / group_size. Of blocks [ceil(N / group_rows), G]. Per channel
+  // G = 1. Per tensor: one in all. Empty for fp16 and bf16.
   std::vector<std::uint8_t> scales;
   // As many as scales: integer zero points each a byte with a code, float ones of scale_dtype.
   // Empty without zero points.

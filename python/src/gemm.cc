@@ -12,7 +12,7 @@ namespace {
 Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::handle y,
              nb::handle bias, nb::handle residual, nb::handle pre_scale, nb::handle permutation,
              nb::handle workspace, nb::handle x_scales, nb::handle x_zero_points,
-             std::optional<std::int64_t> m) {
+             std::optional<std::int64_t> x_scale_stride, std::optional<std::int64_t> m) {
   const GemmSpec& spec = kernel.plan().spec.gemm();
   const auto [n, k] = std::pair(spec.shape.n, spec.shape.k);
   const Element in = element_of(spec.activation);
@@ -33,13 +33,20 @@ Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::han
   args.pre_scale = arguments.dense(pre_scale, {"pre_scale", in, {k}, spec.pre_scale});
   args.permutation =
       arguments.dense(permutation, {"permutation", Element::kInt32, {k}, spec.act_order});
-  const bool of_tokens = spec.activation_scale.granularity == RowGranularity::kToken;
-  args.x_scales = arguments.dense(x_scales, {"x_scales",
-                                             Element::kFp32,
-                                             {of_tokens ? args.m : 1},
-                                             spec.has_byte_activations(),
-                                             false,
-                                             sizeof(float)});
+  args.x_scale_stride = x_scale_stride.value_or(0);
+  if (spec.activation_scale.granularity == RowGranularity::kGroup) {
+    const bool fp32 = spec.activation_scale.scale_dtype == RowScaleDtype::kFp32;
+    args.x_scales =
+        arguments.memory(x_scales, "x_scales", fp32 ? Element::kFp32 : Element::kAny, false);
+  } else {
+    const bool of_tokens = spec.activation_scale.granularity == RowGranularity::kToken;
+    args.x_scales = arguments.dense(x_scales, {"x_scales",
+                                               Element::kFp32,
+                                               {of_tokens ? args.m : 1},
+                                               spec.has_byte_activations(),
+                                               false,
+                                               sizeof(float)});
+  }
   args.x_zero_points = arguments.dense(x_zero_points, {"x_zero_points",
                                                        Element::kInt32,
                                                        {args.m},
@@ -61,7 +68,8 @@ void bind_gemm(nb::module_& m) {
       type, &check,
       "x: object, weights: object, y: object, bias: object = None, residual: object = None, "
       "pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: "
-      "object = None, x_zero_points: object = None, m: int | None = None",
+      "object = None, x_zero_points: object = None, x_scale_stride: int | None = None, "
+      "m: int | None = None",
       "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, "
       "x_scales and x_zero_points to 4.\n\n"
       "x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. "
@@ -69,13 +77,15 @@ void bind_gemm(nb::module_& m) {
       "activation.dtype, with activations of 8 bits of output.dtype. "
       "residual: as y; it may be y. pre_scale: [K] of activation.dtype. permutation: [K] int32. "
       "workspace: zeroed memory of workspace_bytes(m). x_scales: float32, [M] or, of granularity "
-      "tensor, [1]; x_zero_points: [M] int32; of activations of 8 bits. m: only where x is a "
-      "DeviceMemory.",
+      "tensor, [1], or, of groups, as row_transform writes them column_major, lines x_scale_stride "
+      "apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. m: only where "
+      "x is a DeviceMemory.",
       nb::arg("x").none(), nb::arg("weights").none(), nb::arg("y").none(),
       nb::arg("bias") = nb::none(), nb::arg("residual") = nb::none(),
       nb::arg("pre_scale") = nb::none(), nb::arg("permutation") = nb::none(),
       nb::arg("workspace") = nb::none(), nb::arg("x_scales") = nb::none(),
-      nb::arg("x_zero_points") = nb::none(), nb::arg("m") = nb::none());
+      nb::arg("x_zero_points") = nb::none(), nb::arg("x_scale_stride") = nb::none(),
+      nb::arg("m") = nb::none());
 }
 
 }  // namespace heddle::python

@@ -53,7 +53,9 @@ struct Shapes {
     return weight.zero_point == ZeroPoint::kFloat ? scales() : Element::kByte;
   }
   bool has_zeros() const { return weight.has_scales() && weight.zero_point != ZeroPoint::kNone; }
-  std::int64_t scale_rows() const { return weight.group_size == kPerTensor ? 1 : shape.n; }
+  std::int64_t scale_rows() const {
+    return weight.group_size == kPerTensor ? 1 : (shape.n - 1) / weight.group_rows + 1;
+  }
   std::int64_t groups() const { return groups_along_k(weight, shape.k); }
 };
 
@@ -179,6 +181,8 @@ void bind_layout(nb::module_& m) {
              "Inside the row block's metadata.")
       .field("channel_sum_offset", &WeightLayout::channel_sum_offset,
              "The same: int32 sums of the rows' codes; 0 if there are none.")
+      .field("block_bytes", &WeightLayout::block_bytes,
+             "The FP32 scales of blocks, for 64 rows and a chunk; 0 if there are none.")
       .field("tensor_offset", &WeightLayout::tensor_offset, "Of the FP32 tensor scale.")
       .field("total_bytes", &WeightLayout::total_bytes, "Of all.");
   m.def(

@@ -52,6 +52,44 @@ def test_scales_and_zero_points_are_arguments(heddle, driver, runtime):
     assert caught.value.code == "launch.unexpected"
 
 
+def block_spec(scale_dtype):
+    spec = byte_spec("fp8_e4m3", "group", scale_dtype=scale_dtype)
+    spec["weight"].update(group_size=128, group_rows=128)
+    return spec
+
+
+def test_scales_of_groups_have_lines(heddle, driver, runtime):
+    for scale_dtype, dtype, shape in (("fp32", "float32", (2, 4)), ("e8m0", "uint32", (1, 4))):
+        spec = block_spec(scale_dtype)
+        kernel = runtime.kernel(spec)
+        given = arguments_of(heddle, kernel, spec, x_scales=DlpackArray(shape, dtype))
+        before = len(driver.launches())
+        kernel.launch(**given)
+        wide = DlpackArray((shape[0], 8), dtype)
+        kernel.launch(**{**given, "x_scales": wide, "x_scale_stride": 8})
+        assert len(driver.launches()) == before + 2
+        for changed, code in (
+                ({"x_scales": DlpackArray((1, 3), dtype)}, "launch.too_small"),
+                ({"x_scales": wide, "x_scale_stride": 6}, "launch.size"),
+                ({"x_scales": None}, "launch.missing")):
+            with pytest.raises(heddle.UsageError) as caught:
+                kernel.launch(**{**given, **changed})
+            assert caught.value.code == code, changed
+
+
+def test_weights_in_blocks_come_back(heddle):
+    np = pytest.importorskip("numpy")
+    spec = block_spec("fp32")
+    codes = (np.arange(N * K) % 97).astype(np.uint8).reshape(N, K)
+    scales = np.arange(1, 3, dtype=np.float32).reshape(1, 2)
+    packed = heddle.pack_weights(spec, codes, scales)
+    back = heddle.unpack_weights(spec, packed)
+    assert (np.asarray(back.codes) == codes).all()
+    assert (np.asarray(back.scales) == scales).all()
+    with pytest.raises(heddle.UsageError):
+        heddle.pack_weights(spec, codes, np.ones((N, 2), np.float32))
+
+
 def test_quantize_names_another_spec(heddle):
     with pytest.raises(heddle.Error, match="quantize_weight"):
         heddle.quantize(byte_spec("int8"), b"")

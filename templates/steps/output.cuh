@@ -26,7 +26,8 @@ struct Output {
   // Of codes of eight bits the bias has Y's type.
   static constexpr bool kFloatBias = Config::value.epilogue.bias &&
                                      Config::value.epilogue.result_bytes == 4 &&
-                                     Config::value.scaling.mode == ScaleMode::kProduct;
+                                     (Config::value.scaling.mode == ScaleMode::kProduct ||
+                                      Config::value.scaling.mode == ScaleMode::kBlock);
 
   const u8* weights;  // the whole packed buffer, for scales per channel and per tensor
   u8* y;

@@ -61,14 +61,14 @@ struct ByteSums : SumArithmetic<typename Codes::Sum> {
     store_in(sum, unscaled * token.scale * row_scale);
   }
 
-  // What there is of a token to shared memory. Another kernel may have written it: read behind
-  // wait_for_predecessor().
+  // Begins to copy what there is of a token to shared memory. Another kernel may have written it:
+  // to be called behind wait_for_predecessor().
   template <class Config>
-  __device__ __forceinline__ void put_token(int token, u32 to) const {
+  __device__ __forceinline__ void fetch_token(int token, u32 to) const {
     const i64 at = 4 * static_cast<i64>(token);
-    store_shared_4(to, load_global_4_l2(Config::value.scale_per_token ? x_scales + at : x_scales));
+    copy_async_small<4>(to, Config::value.scale_per_token ? x_scales + at : x_scales, 4);
     if constexpr (Config::value.token_zeros) {
-      store_shared_4(to + zero_offset<Config>(), load_global_4_l2(x_zero_points + at));
+      copy_async_small<4>(to + zero_offset<Config>(), x_zero_points + at, 4);
     }
   }
   // That of two neighbouring tokens from there.

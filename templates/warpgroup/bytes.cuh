@@ -17,6 +17,12 @@
 // Tiles of 128 rows by 256 tokens read 48 KB of the L2 cache in 1024 clocks, and 32 KB where the
 // two blocks of a cluster read tokens once, of the 28 to 33 bytes a clock that it gives.
 //
+// With ScaleMode::kBlock the sums of 128 columns meet the factors of their token and of their block
+// of W. As columns of the instruction tokens have a thread read those of a quarter of all: on an SM
+// 256 loads in 1024 clocks, beside products that read 96 bytes of 128 in each (8192 x 8192,
+// M = 4096: 620 us, where promotion alone takes 470). So tiles of 128 tokens and 256 have them as
+// rows, of which a thread has two in 64: 500 us.
+//
 // Roles and order: gemm.cuh.
 #pragma once
 
@@ -35,8 +41,19 @@ __device__ __forceinline__ void gemm_wgmma_bytes(const TensorMap& tokens, const 
                                                  const WeightShape& shape, int m,
                                                  int shared_tiles) {
   gemm_by_wgmma<Config, WgmmaByteMultiply<Config>>(
-      tokens, weights, typename Config::Sums(x_scales, x_zero_points), y, bias, residual, workspace,
-      shape, m, shared_tiles);
+      tokens, nullptr, weights, typename Config::Sums(x_scales, x_zero_points), y, bias, residual,
+      workspace, shape, m, shared_tiles);
+}
+
+// `factors`: those of the tokens, a map of words: FP32 of each 128 columns, or e8m0 of 512.
+template <class Config>
+__device__ __forceinline__ void gemm_wgmma_blocks(const TensorMap& tokens, const TensorMap& factors,
+                                                  const u8* weights, u8* y, const u8* bias,
+                                                  const u8* residual, u8* workspace,
+                                                  const WeightShape& shape, int m,
+                                                  int shared_tiles) {
+  gemm_by_wgmma<Config, WgmmaByteMultiply<Config>>(tokens, &factors, weights, FloatSums{}, y, bias,
+                                                   residual, workspace, shape, m, shared_tiles);
 }
 
 }  // namespace heddle

@@ -24,6 +24,7 @@ struct WarpgroupConfig {
   bool promotes;         // whose sums of 128 columns are added in FP32
   bool scale_per_token;  // else one scale for all tokens
   bool token_zeros;      // tokens have zero points, which meet the sums of the rows' codes
+  bool e8m0_scales;      // ScaleMode::kBlock: tokens' factors are bytes of words, else FP32
   int tile_m;            // tokens of a tile
   int tile_n;            // rows of W of a tile
   bool one_token_tile;   // a tile has all tokens of a launch
@@ -44,6 +45,8 @@ struct WarpgroupConfig {
   static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
   static constexpr int kManyTokens = 128;  // sums of more leave few registers
 
+  // Whether sums of 128 columns are scaled, each by its token's factor and its block's.
+  HEDDLE_BOTH constexpr bool scales_blocks() const { return scaling.mode == ScaleMode::kBlock; }
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
   HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
@@ -70,7 +73,16 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int weight_bytes() const {
     return tile_n / Chunk::kRows * row_block_bytes();
   }
-  HEDDLE_BOTH constexpr int stage_bytes() const { return token_bytes() + weight_bytes(); }
+  // The tokens' factors of a stage: [stage_chunks][boxes][box_tokens] words, boxes padded.
+  HEDDLE_BOTH constexpr int factor_box_bytes() const {
+    return (4 * box_tokens() + 127) / 128 * 128;
+  }
+  HEDDLE_BOTH constexpr int factor_bytes() const {
+    return scales_blocks() ? stage_chunks * (tile_m / box_tokens()) * factor_box_bytes() : 0;
+  }
+  HEDDLE_BOTH constexpr int stage_bytes() const {
+    return token_bytes() + weight_bytes() + factor_bytes();
+  }
 
   // With promotes: tokens whose products have registers of their own at a time.
   HEDDLE_BOTH constexpr int part_tokens() const { return has_many_tokens() ? tile_m / 2 : tile_m; }
@@ -88,35 +100,56 @@ struct WarpgroupConfig {
     return has_many_tokens() || has_four() || (byte_operands && !splits_columns());
   }
   HEDDLE_BOTH constexpr int pass_tokens() const {
-    return min_of(own_tokens(), has_small_passes() ? 16 : 32);
+    return min_of(own_tokens(), has_small_passes() ? rounded_tokens() / 2 : 32);
   }
   // Sums that need no bias, residual or scale of their own become outputs in registers, by rounding
   // or, with gates and ups, which one lane has, by the activation too. Then 16 bits of each go
-  // through shared memory: [kRoundedTokens][kRoundedRow].
-  static constexpr int kRoundedTokens = 32;
+  // through shared memory: [rounded_tokens()][kRoundedRow]. Each pass waits for the warps twice;
+  // codes of eight bits, whose tiles take half as long, have half as many.
+  HEDDLE_BOTH constexpr int rounded_tokens() const {
+    return (byte_operands && has_many_tokens()) || has_token_rows() ? 64 : 32;
+  }
   static constexpr int kRoundedRow = kRowTile + 8;
   HEDDLE_BOTH constexpr bool rounds_first() const {
     return scaling.mode != ScaleMode::kChannel && !weights.tensor_scale &&
            (epilogue.is_plain() || (epilogue.gated && epilogue.rounds_sums())) &&
            has_small_passes() && tile_m >= 32;
   }
+  // Whether tokens, not rows of W, are the rows of the matrix instruction (bytes.cuh says why). A
+  // warpgroup has half of the tokens and all rows, and its sums become outputs in registers.
+  HEDDLE_BOTH constexpr bool has_token_rows() const {
+    const bool two_tiles = tile_m == 4 * kRowTile && tile_n == 2 * kRowTile;
+    const bool one_tile = tile_m == 2 * kRowTile && !splits_columns();
+    return scales_blocks() && (two_tiles || one_tile) && rounds_first();
+  }
   HEDDLE_BOTH constexpr int pass_bytes() const {
     const int half_sum_bytes = splits_columns() ? 4 * 128 * own_sums() : 0;
-    return has_small_passes() ? 2 * kRoundedTokens * kRoundedRow
+    return has_small_passes() ? 2 * rounded_tokens() * kRoundedRow
                               : max_of(4 * pass_tokens() * kPassRow, half_sum_bytes);
+  }
+
+  // The scale of each of a warpgroup's tokens, then its zero point.
+  HEDDLE_BOTH constexpr int token_value_bytes() const {
+    return !byte_operands || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
   }
 
   // Thread blocks that exchange sums have barriers for it.
   HEDDLE_BOTH constexpr int exchange_barriers() const {
     return shares_in_pairs ? warpgroups + 1 : 0;
   }
-  // Tokens, weights, sums on their way, barriers.
+  // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
-  HEDDLE_BOTH constexpr int pass_offset() const {
+  HEDDLE_BOTH constexpr int factor_offset() const {
     return weight_offset() + stages * weight_bytes();
   }
-  HEDDLE_BOTH constexpr int barrier_offset() const {
+  HEDDLE_BOTH constexpr int pass_offset() const {
+    return factor_offset() + stages * factor_bytes();
+  }
+  HEDDLE_BOTH constexpr int token_value_offset() const {
     return pass_offset() + warpgroups * pass_bytes();
+  }
+  HEDDLE_BOTH constexpr int barrier_offset() const {
+    return token_value_offset() + warpgroups * token_value_bytes();
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
@@ -126,8 +159,8 @@ struct WarpgroupConfig {
   static constexpr int kBandTokens = 2048;
 
   HEDDLE_FIELDS(weights, scaling, epilogue, byte_operands, promotes, scale_per_token, token_zeros,
-                tile_m, tile_n, one_token_tile, rows_may_end, stage_chunks, last_chunks,
-                half_stages, stages, stages_ahead, warpgroups, cluster, shares_tiles,
+                e8m0_scales, tile_m, tile_n, one_token_tile, rows_may_end, stage_chunks,
+                last_chunks, half_stages, stages, stages_ahead, warpgroups, cluster, shares_tiles,
                 shares_in_pairs, step_tiles, decoded_sets)
 };
 

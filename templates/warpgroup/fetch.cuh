@@ -23,6 +23,7 @@ struct WgmmaFetch {
 
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
+  const TensorMap* factors;  // of the tokens, with ScaleMode::kBlock
   const u8* weights;
   const WeightShape& shape;
   Schedule schedule;
@@ -78,7 +79,17 @@ struct WgmmaFetch {
     u32 bytes = 0;
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(i) ? S::box_bytes(m) : 0;
+#pragma unroll
+    for (int i = 0; i < kMostFactorBoxes; ++i) {
+      bytes += has_factor_box(i) ? 4 * S::kBoxTokens : 0;
+    }
     return bytes;
+  }
+  // The same of boxes of the tokens' factors.
+  static constexpr int kFactorBoxes = S::kScalesBlocks ? S::kStageChunks * S::kBoxes : 0;
+  static constexpr int kMostFactorBoxes = (kFactorBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
+  __device__ __forceinline__ bool has_factor_box(int i) const {
+    return i * S::kFetchWarps + warp < kFactorBoxes;
   }
 
   // Whether W has the warp's row block of the piece's row tile i.
@@ -136,9 +147,16 @@ struct WgmmaFetch {
     }
   }
 
+  // Where box `box` of the piece's tokens begins.
+  __device__ __forceinline__ int token_of_box(const Piece& piece, int box) const {
+    const int first = piece.first_token + box * S::kBoxTokens;
+    return first - S::early(first, m);
+  }
+
   // `of_k` counts the stages of K.
   __device__ __forceinline__ void fetch_tokens(const Piece& piece, int of_k, int stage) const {
     if (!elect_one()) return;
+    fetch_factors(piece, of_k, stage);
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) {
       if (!has_box(i)) continue;
@@ -147,8 +165,7 @@ struct WgmmaFetch {
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
       // The tensor map counts in 16 bits, of codes in pairs.
       const int column = 64 * (of_k * S::kHalves + half);
-      const int first = piece.first_token + box * S::kBoxTokens;
-      const int token = first - S::early(first, m);
+      const int token = token_of_box(piece, box);
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
       } else {
@@ -157,6 +174,19 @@ struct WgmmaFetch {
         tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
                            (1u << S::kBlocks) - 1);
       }
+    }
+  }
+
+  // Of each chunk a line of FP32, or of four chunks one of words. Each block reads its own.
+  __device__ __forceinline__ void fetch_factors(const Piece& piece, int of_k, int stage) const {
+#pragma unroll
+    for (int i = 0; i < kMostFactorBoxes; ++i) {
+      if (!has_factor_box(i)) continue;
+      const int number = i * S::kFetchWarps + warp;
+      const int chunk = of_k * S::kStageChunks + number / S::kBoxes;
+      const u32 to = memory.factors(stage) + number * S::kFactorBoxBytes;
+      tensor_copy(to, *factors, token_of_box(piece, number % S::kBoxes),
+                  Config::value.e8m0_scales ? chunk / 4 : chunk, memory.full_barrier(stage));
     }
   }
 };

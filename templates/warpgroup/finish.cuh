@@ -36,8 +36,12 @@ struct WgmmaFinish {
     if (is_pair()) cluster_wait();
   }
 
+  // Before a piece is multiplied.
+  __device__ __forceinline__ void begin(const Piece& piece) { store.begin(piece); }
+
   __device__ __forceinline__ void run(const Schedule& schedule, const Piece& piece,
                                       SumsOf<S::kSums>& sum) const {
+    store.end_fetch();
     if (S::kPairSumsInStages && is_pair()) {
       // The warp has read all stages of the only piece that a block of a pair has.
       warp_barrier();

@@ -22,13 +22,15 @@
 
 namespace heddle {
 
-// Multiply: what a warpgroup does with its stages. `shape`: of W. `shared_tiles`: how many tiles at
+// Multiply: what a warpgroup does with its stages. `factors`: of the tokens, with
+// ScaleMode::kBlock; else null. `shape`: of W. `shared_tiles`: how many tiles at
 // the end are shared by several blocks.
 template <class Config, class Multiply>
-__device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const u8* weights,
-                                              const typename Config::Sums& sums, u8* y,
-                                              const u8* bias, const u8* residual, u8* workspace,
-                                              const WeightShape& shape, int m, int shared_tiles) {
+__device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const TensorMap* factors,
+                                              const u8* weights, const typename Config::Sums& sums,
+                                              u8* y, const u8* bias, const u8* residual,
+                                              u8* workspace, const WeightShape& shape, int m,
+                                              int shared_tiles) {
   extern __shared__ __align__(1024) u8 shared_memory[];
   const WgmmaMemory<Config> memory{shared_address(shared_memory)};
   const int lane = threadIdx.x % 32;
@@ -38,6 +40,7 @@ __device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const u8*
 
   if (threadIdx.x == 0) {
     prefetch_tensor_map(tokens);
+    if constexpr (WgmmaShape<Config>::kScalesBlocks) prefetch_tensor_map(*factors);
     memory.init_barriers();
     mbarrier_init_fence();
   }
@@ -52,7 +55,7 @@ __device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const u8*
                                      WgmmaShape<Config>::total_units(shape), shared_tiles);
   if (warpgroup < 0) {
     shrink_registers<WgmmaShape<Config>::kFetchRegisters>();
-    WgmmaFetch<Config> fetch{memory, tokens, weights, shape, schedule, m, warp};
+    WgmmaFetch<Config> fetch{memory, tokens, factors, weights, shape, schedule, m, warp};
     fetch.run();
     warp_barrier();
     WgmmaFinish<Config>::meet_pair();
@@ -60,16 +63,17 @@ __device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const u8*
     grow_registers<WgmmaShape<Config>::kMultiplyRegisters>();
     Multiply multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
-    const WgmmaStore<Config> store{memory, {weights, y, bias, residual, shape}, sums, m, warpgroup,
-                                   thread};
+    const WgmmaStore<Config> store{
+        memory, {weights, y, bias, residual, shape}, sums, m, warpgroup, thread, {}};
     const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
-    const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
+    WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();
     WgmmaStage<Config> stage = multiply.first_stage();
     Piece piece;
     bool is_first = true;
 #pragma unroll 1
     while (schedule.next(piece)) {
+      finish.begin(piece);
       multiply.begin(weights, shape, piece);
       multiply.run(piece, shape, stage);
       if (is_first) WgmmaFinish<Config>::meet_pair();

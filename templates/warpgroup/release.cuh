@@ -1,4 +1,4 @@
-// A lane's word that it has read all that it reads of a stage.
+// The word that all has been read that is read of a stage.
 #pragma once
 
 #include "primitives/cluster.cuh"
@@ -7,8 +7,10 @@
 
 namespace heddle {
 
-// Each lane says so for itself: one for all would have to wait for the others, and a barrier of the
-// warp makes the compiler end every wgmma before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
+// Where lanes read stages each says so for itself: one for all would have to wait for the others,
+// and a barrier of the warp makes the compiler end every wgmma before it (8192 x 8192, M = 16:
+// 18.1 us, not 13.3). Where wgmma alone does, a warp that has waited for it needs one lane's word,
+// and 256 words a stage would be in the way of the products' own reading.
 template <class Config>
 struct WgmmaRelease {
   using S = WgmmaShape<Config>;
@@ -25,7 +27,13 @@ struct WgmmaRelease {
   // Gives back the stage with this full barrier; 0 is no stage.
   __device__ __forceinline__ void run(u32 full_barrier) const {
     const u32 empty_barrier = memory.empty_beside(full_barrier);
-    if (full_barrier != 0) mbarrier_arrive(empty_barrier);
+    // Products whose sums are scaled have ended.
+    if constexpr (S::kByteOperands && S::kScalesBlocks) warp_barrier();
+    if constexpr (S::kByteOperands) {
+      mbarrier_arrive_if(full_barrier != 0 && is_first_lane, empty_barrier);
+    } else if (full_barrier != 0) {
+      mbarrier_arrive(empty_barrier);
+    }
     if constexpr (S::kBlocks > 1) {
       mbarrier_arrive_remote_if(full_barrier != 0 && is_first_lane, empty_barrier + to_peer);
     }

@@ -61,6 +61,14 @@ struct WgmmaShape {
   static constexpr int kHalves = Config::value.column_boxes();
   static constexpr int kHalfBytes = Config::value.tile_m * 128;
   static constexpr int kTokenBytes = Config::value.token_bytes();
+  // ScaleMode::kBlock: boxes of the tokens' factors, of each chunk as many as of tokens.
+  static constexpr bool kScalesBlocks = Config::value.scales_blocks();
+  // Tokens as rows of the instruction: a warpgroup has a box of them, in tiles of 64, and 128 rows
+  // of W at a time as columns.
+  static constexpr bool kTokenRows = Config::value.has_token_rows();
+  static constexpr int kTokenTiles = Config::value.tile_m / 128;
+  static constexpr int kFactorBoxBytes = Config::value.factor_box_bytes();
+  static constexpr int kFactorBytes = Config::value.factor_bytes();
   // Tokens are copied in boxes of 128 bytes. What a box has outside of X is slow to come, 16 bytes
   // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48). A tile's only box has no more
   // tokens than the launch: behind them stays what was there, whose sums are not stored. Of two, if
@@ -82,7 +90,7 @@ struct WgmmaShape {
 
   static constexpr int kPassRow = Config::value.kPassRow;
   static constexpr bool kRoundsFirst = Config::value.rounds_first();
-  static constexpr int kRoundedTokens = Config::value.kRoundedTokens;
+  static constexpr int kRoundedTokens = Config::value.rounded_tokens();
   static constexpr int kRoundedRow = Config::value.kRoundedRow;
   static constexpr int kPassBytes = Config::value.pass_bytes();
 
@@ -94,8 +102,9 @@ struct WgmmaShape {
   // Tiles of all tokens are shared in one way.
   static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
   static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
-  // Tokens, weights, sums on their way, barriers.
+  // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
   static constexpr int kWeightOffset = Config::value.weight_offset();
+  static constexpr int kFactorOffset = Config::value.factor_offset();
   static constexpr int kPassOffset = Config::value.pass_offset();
   static constexpr int kBarrierOffset = Config::value.barrier_offset();
 
@@ -113,10 +122,13 @@ struct WgmmaShape {
   static __device__ __forceinline__ int box_bytes(int m) {
     return (Config::value.fits_box() && m < kBoxTokens ? m : kBoxTokens) * 128;
   }
-  // By how many tokens a box begins early of which the first would be this one.
+  // By how many tokens a box begins early of which the first would be this one. A box of factors
+  // begins with a whole 16 bytes, else its copy is an illegal instruction: then up to three tokens
+  // less.
   static __device__ __forceinline__ int early(int token, int m) {
     const int over = token + kBoxTokens - m;
-    return kBoxes == 1 || over <= 0 || m < kBoxTokens ? 0 : over;
+    if (kBoxes == 1 || over <= 0 || m < kBoxTokens) return 0;
+    return kScalesBlocks ? over & ~3 : over;
   }
 
   // As many tokens of `tokens` at a time as divide them.
@@ -152,8 +164,16 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 weights(int stage) const {
     return shared + S::kWeightOffset + stage * S::kWeightBytes;
   }
+  __device__ __forceinline__ u32 factors(int stage) const {
+    return shared + S::kFactorOffset + stage * S::kFactorBytes;
+  }
   __device__ __forceinline__ u32 pass(int warpgroup) const {
     return shared + S::kPassOffset + warpgroup * S::kPassBytes;
+  }
+  // The scales of a warpgroup's tokens and their zero points.
+  __device__ __forceinline__ u32 token_values(int warpgroup) const {
+    return shared + Config::value.token_value_offset() +
+           warpgroup * Config::value.token_value_bytes();
   }
   // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have
   // read them.
@@ -187,8 +207,9 @@ struct WgmmaMemory {
 #pragma unroll
     for (int stage = 0; stage < Config::value.stages; ++stage) {
       mbarrier_init(full_barrier(stage), S::kFetchWarps);
-      // All lanes of this block, one of each warp of another.
-      mbarrier_init(empty_barrier(stage), 32 * S::kWarps + S::kWarps * (S::kBlocks - 1));
+      // All lanes of this block, or one of each warp, as of another block.
+      mbarrier_init(empty_barrier(stage),
+                    (S::kByteOperands ? 1 : 32) * S::kWarps + S::kWarps * (S::kBlocks - 1));
     }
   }
 };

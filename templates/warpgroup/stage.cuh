@@ -33,6 +33,8 @@ struct WgmmaStage {
   __device__ __forceinline__ u64 columns() const {
     return kGoesOn ? columns_ : columns_ + number() * S::kTokenBytes / 16;
   }
+  // The tokens' factors.
+  __device__ __forceinline__ u32 factors() const { return memory.factors(number()); }
 
   __device__ __forceinline__ void advance() {
     go(1);

@@ -25,12 +25,40 @@ struct WgmmaStore {
   Sums sums;
   int m;
   int warpgroup, thread;  // of the warpgroup
+  // Codes of eight bits: what the rows' sums are multiplied by.
+  static constexpr bool kScales = S::kByteOperands && !S::kScalesBlocks;
+  typename Sums::OfRows of_rows[kScales ? S::kRowTiles : 1];
 
   // A pass takes kPassTokens tokens of a row tile through shared memory.
   static constexpr int kPassTokens =
       S::tokens_of_pass(S::kPairs ? S::kOwnTokens / 2 : S::kOwnTokens);
   static_assert(!S::kRoundsFirst || kPassTokens % 16 == 0, "stmatrix stores 16 tokens");
   static constexpr int kPasses = S::kRowTiles * (S::kOwnTokens / kPassTokens);
+
+  // Before the piece is multiplied: begins to fetch what its sums are multiplied by, which would be
+  // late behind them.
+  __device__ __forceinline__ void begin(const Piece& piece) {
+    if constexpr (kScales) {
+      const int first = S::kSplitsColumns ? warpgroup * S::kOwnTokens : 0;
+      for (int i = thread; i < S::kOwnTokens; i += 128) {
+        const int token = unchecked_token_at(piece, first + i);
+        sums.template fetch_token<Config>(token < m ? token : m - 1,
+                                          memory.token_values(warpgroup) + 4 * i);
+      }
+      copy_async_commit();
+#pragma unroll
+      for (int r = 0; r < S::kRowTiles; ++r) {
+        const int row_block = 4 * (first_tile_of(piece) + r) + thread / 32;
+        of_rows[r] =
+            sums.template of_rows<Config>(output.weights, output.shape, row_block, thread % 32 / 4);
+      }
+    }
+  }
+
+  // Once the piece has been multiplied, whether its sums are stored or not.
+  __device__ __forceinline__ void end_fetch() const {
+    if constexpr (kScales) copy_async_wait<0>();
+  }
 
   // Stores to Y the sums of the warpgroup's first `tokens` tokens, which are those from `place` of
   // the piece on; `tokens` is S::kOwnTokens or, of a pair, half of them.
@@ -43,9 +71,20 @@ struct WgmmaStore {
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
+    if constexpr (S::kTokenRows) {
+      run_token_rows(piece, sum, place, tokens);
+    } else {
+      run_row_tiles(piece, sum, place, tokens);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void run_row_tiles(const Piece& piece,
+                                                Sum (&sum)[S::kRowTiles][S::kOwnSums], int place,
+                                                int tokens) const {
+    if constexpr (kScales) scale(sum, place, tokens);
     if constexpr (S::kSplitsColumns) place += warpgroup * S::kOwnTokens;
-    const int first_tile = piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
-    if constexpr (S::kByteOperands) scale(piece, sum, place, tokens, first_tile);
+    const int first_tile = first_tile_of(piece);
     const int passes = S::kPairs ? tokens / kPassTokens * S::kRowTiles : kPasses;
 #pragma unroll 1
     for (int pass = 0; pass < passes; ++pass) {
@@ -62,25 +101,17 @@ struct WgmmaStore {
     }
   }
 
- private:
-  // The sums become what they stand for: see ByteSums. What there is of the tokens goes through
-  // shared memory: its addresses would take the registers that the sums leave.
-  __device__ __forceinline__ void scale(const Piece& piece, Sum (&sum)[S::kRowTiles][S::kOwnSums],
-                                        int place, int tokens, int first_tile) const {
-    const int g = thread % 32 / 4;
+  __device__ __forceinline__ int first_tile_of(const Piece& piece) const {
+    return piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
+  }
+
+  // The sums become what they stand for: see ByteSums. Those from `place` of the warpgroup's tokens
+  // on. What there is of the tokens went through shared memory: its addresses would take the
+  // registers that the sums leave.
+  __device__ __forceinline__ void scale(Sum (&sum)[S::kRowTiles][S::kOwnSums], int place,
+                                        int tokens) const {
     const int t = thread % 4;
-    const u32 of_tokens = memory.pass(warpgroup);
-    static_assert(S::kPassBytes >= 8 * S::kOwnTokens, "room for a scale and a zero point");
-    for (int i = thread; i < tokens; i += 128) {
-      const int token = unchecked_token_at(piece, place + i);
-      sums.template put_token<Config>(token < m ? token : m - 1, of_tokens + 4 * i);
-    }
-    typename Sums::OfRows rows[S::kRowTiles];
-#pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-      const int row_block = 4 * (first_tile + r) + thread / 32;
-      rows[r] = sums.template of_rows<Config>(output.weights, output.shape, row_block, g);
-    }
+    const u32 of_tokens = memory.token_values(warpgroup) + 4 * place;
     warpgroup_barrier(1 + warpgroup);
 #pragma unroll
     for (int j = 0; j < S::kOwnTokens / 8; ++j) {
@@ -91,12 +122,11 @@ struct WgmmaStore {
 #pragma unroll
         for (int r = 0; r < S::kRowTiles; ++r) {
           Sum* v = sum[r] + 4 * j + i;
-          Sums::scale(v[0], of_two.token[i], rows[r].scale.low, rows[r].sum_low);
-          Sums::scale(v[2], of_two.token[i], rows[r].scale.high, rows[r].sum_high);
+          Sums::scale(v[0], of_two.token[i], of_rows[r].scale.low, of_rows[r].sum_low);
+          Sums::scale(v[2], of_two.token[i], of_rows[r].scale.high, of_rows[r].sum_high);
         }
       }
     }
-    warpgroup_barrier(1 + warpgroup);
   }
 
   // Sums of the pass to shared memory.
@@ -118,6 +148,47 @@ struct WgmmaStore {
   __device__ __forceinline__ int box_of(const Piece& piece, int place) const {
     return piece.first_token + (S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens);
   }
+  // Of tokens that are rows of the instruction: a pass takes 64 of them and 64 rows of W. What a
+  // pair shares are not tokens but the halves of each 128 rows, of which `place` says the same.
+  __device__ __forceinline__ void run_token_rows(const Piece& piece,
+                                                 const Sum (&sum)[S::kRowTiles][S::kOwnSums],
+                                                 int place, int tokens) const {
+    const bool is_half = S::kPairs && tokens < S::kOwnTokens;
+    const int first = is_half && place != 0 ? kPassesOf128 / 2 : 0;
+#pragma unroll 1
+    for (int pass = 0; pass < S::kRowTiles * kPassesOf128; ++pass) {
+      const int i = pass % kPassesOf128;
+      if (is_half && i >= kPassesOf128 / 2) continue;
+      put_token_pass(sum, pass);
+      warpgroup_barrier(1 + warpgroup);
+      store_rounded<64>(piece, S::kBoxTokens * warpgroup + 64 * ((first + i) / 2),
+                        64 * (piece.row_tile + 2 * (pass / kPassesOf128) + (first + i) % 2));
+    }
+  }
+  static constexpr int kPassesOf128 = S::kOwnSums / 32;  // of 128 rows of W; of a pair half as many
+  __device__ __forceinline__ void put_token_pass(const Sum (&sum)[S::kRowTiles][S::kOwnSums],
+                                                 int pass) const {
+#pragma unroll
+    for (int i = 0; i < S::kRowTiles * kPassesOf128; ++i) {
+      if (i != pass) continue;
+      put_token_rows(sum[i / kPassesOf128] + 32 * (i % kPassesOf128));
+    }
+  }
+  // To shared memory: rows 2t and 2t + 1 of eight, of tokens g and g + 8 of a warp.
+  __device__ __forceinline__ void put_token_rows(const Sum* sums) const {
+    const int g = thread % 32 / 4;
+    const int t = thread % 4;
+    const u32 to = memory.pass(warpgroup) + 2 * ((thread / 32 * 16 + g) * S::kRoundedRow + 2 * t);
+    constexpr u32 kEightTokens = 2 * 8 * S::kRoundedRow;
+#pragma unroll
+    for (int i = 0; i < 32; i += kGated ? 8 : 4) {
+      const Sum* v = sums + i;
+      const u32 at = to + 2 * 8 * (kGated ? i / 8 : i / 4);
+      store_shared_4(at, kGated ? gated(v[0], v[4], v[1], v[5]) : rounded(v));
+      store_shared_4(at + kEightTokens, kGated ? gated(v[2], v[6], v[3], v[7]) : rounded(v + 2));
+    }
+  }
+
   // The token at a place, which may be behind the last one.
   __device__ __forceinline__ int unchecked_token_at(const Piece& piece, int place) const {
     return piece.first_token + place - S::early(box_of(piece, place), m);
@@ -170,9 +241,14 @@ struct WgmmaStore {
     }
   }
   static __device__ __forceinline__ u32 gated(const Sum* four) {
+    return gated(four[0], four[2], four[1], four[3]);
+  }
+  // Of two gates and their ups.
+  static __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) {
     using O = Output<Config>;
-    const float low = activate_gated<O::kActivation, O::kLimit>(scaled(four[0]), scaled(four[2]));
-    const float high = activate_gated<O::kActivation, O::kLimit>(scaled(four[1]), scaled(four[3]));
+    const float low = activate_gated<O::kActivation, O::kLimit>(scaled(gate), scaled(up));
+    const float high =
+        activate_gated<O::kActivation, O::kLimit>(scaled(next_gate), scaled(next_up));
     return O::Result::rounded(low, high);
   }
 

@@ -11,6 +11,7 @@ namespace heddle {
 // FP32, scaled where they go to Y.
 struct FloatSums {
   using Sum = float;
+  struct OfRows {};                         // nothing: see ByteSums
   static constexpr float kNothing = -0.0f;  // adds nothing, not even a sign
   static __device__ __forceinline__ void add(float* sums, f32x4 v) { add_four(sums, v); }
   // As they go through memory.

@@ -141,12 +141,11 @@ std::vector<double> GemmProblem::make_x(std::int64_t m) {
     return numbers(x_, spec_.activation);
   }
   bytes_ = random_byte_activations(spec_, m, kSeed);
-  const std::vector<float> values = unscaled_values(spec_, bytes_);
+  const std::vector<float> values = values_before_row_scales(spec_, bytes_);
+  const std::vector<float> scales = row_scales(spec_, bytes_, m);
   std::vector<double> x(values.begin(), values.end());
   const auto k = static_cast<std::size_t>(spec_.shape.k);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] *= bytes_.scales[bytes_.scales.size() == 1 ? 0 : i / k];
-  }
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= scales[i / k];
   return x;
 }
 
@@ -171,6 +170,7 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
   };
   const bool is_bytes = spec_.has_byte_activations();
   const std::int64_t count = m * spec_.shape.k;
+  const auto most_scales = static_cast<std::int64_t>(bytes_.scale_bits.size());
   const std::size_t outputs = output_bytes(m);
   const std::uint8_t* residual =
       residual_.empty() ? nullptr : memory.allocate(residual_.data(), outputs, Access::kRead);
@@ -180,8 +180,9 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
           residual,
           copy(pre_scale_, spec_.shape.k),
           memory.allocate(outputs, Access::kWrite),
-          copy_of(bytes_.scales, m),
-          copy_of(bytes_.zero_points, m)};
+          copy_of(bytes_.scale_bits, bytes_.scale_stride == 0 ? m : most_scales),
+          copy_of(bytes_.zero_points, m),
+          bytes_.scale_stride};
 }
 
 Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {

@@ -35,6 +35,7 @@ class GemmProblem {
     std::uint8_t* y;
     const std::uint8_t* x_scales;
     const std::uint8_t* x_zero_points;
+    std::int64_t x_scale_stride;
   };
   Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
   std::size_t output_bytes(std::int64_t m) const;  // of Y

@@ -12,11 +12,29 @@ constexpr int kBoxColumns = 64;
 constexpr std::uint32_t kRowBytes = 2 * kBoxColumns;
 constexpr std::uint32_t kUnit = 16;       // bytes that the swizzle moves
 constexpr std::uint32_t kPattern = 1024;  // after which it repeats
+constexpr std::uint32_t kLine = 128;      // where a box that is not permuted may begin
+constexpr std::int64_t kWord = 4;
+
+void copy_words(std::uint32_t shared, const TensorMap& map, int column, int row,
+                std::uint32_t barrier, unsigned blocks) {
+  if (shared % kLine != 0) fail("a tensor copy to where no box may begin");
+  if (kWord * map.stride % kUnit != 0) fail("a tensor map whose lines are not 16 bytes apart");
+  if (kWord * column % kUnit != 0) fail("a box that does not begin with a whole 16 bytes");
+  std::vector<std::uint8_t> box(static_cast<std::size_t>(kWord * map.box_words));
+  for (int c = 0; c < map.box_words; ++c) {
+    if (row < 0 || row >= map.rows || column + c < 0 || column + c >= map.columns) continue;
+    const std::uint8_t* from = map.matrix + kWord * (row * map.stride + column + c);
+    check_global(from, kWord, false);
+    std::memcpy(box.data() + kWord * c, from, kWord);
+  }
+  box_copy(shared, box, barrier, blocks);
+}
 
 }  // namespace
 
 void copy_box(std::uint32_t shared, const TensorMap& map, int column, int row,
               std::uint32_t barrier, unsigned blocks) {
+  if (map.box_words != 0) return copy_words(shared, map, column, row, barrier, blocks);
   if (shared % kPattern != 0) fail("a tensor copy to where its swizzle does not begin");
   std::vector<std::uint8_t> box(static_cast<std::size_t>(map.box_rows) * kRowBytes);
   for (int r = 0; r < map.box_rows; ++r) {

@@ -17,7 +17,19 @@ class Cases {
   // Tokens in ascending order. FP16 output, scales per token and channel.
   GemmSpec& add(std::string name, std::int64_t n, std::int64_t k, Tile tile, DType dtype,
                 int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
-    GemmSpec spec = byte_gemm(n, k, dtype);
+    return add(std::move(name), byte_gemm(n, k, dtype), tile, sm_count, std::move(tokens), sharing);
+  }
+  // Scales of groups and blocks.
+  GemmSpec& add_blocks(std::string name, std::int64_t n, std::int64_t k, Tile tile, int sm_count,
+                       std::vector<std::int64_t> tokens, Sharing sharing) {
+    return add(std::move(name), block_gemm(n, k), tile, sm_count, std::move(tokens), sharing);
+  }
+
+  std::vector<WgmmaCase> cases;
+
+ private:
+  GemmSpec& add(std::string name, GemmSpec spec, Tile tile, int sm_count,
+                std::vector<std::int64_t> tokens, Sharing sharing) {
     spec.shape.m_min = tokens.front();
     spec.shape.m_max = tokens.back();
     spec.tile.m = tile.m;
@@ -27,8 +39,6 @@ class Cases {
     cases.push_back({std::move(name), spec, sm_count, std::move(tokens), sharing});
     return cases.back().spec;
   }
-
-  std::vector<WgmmaCase> cases;
 };
 
 std::vector<WgmmaCase> make_cases() {
@@ -93,7 +103,46 @@ std::vector<WgmmaCase> make_cases() {
   return std::move(c.cases);
 }
 
+std::vector<WgmmaCase> make_block_cases() {
+  using enum DType;
+  using enum Sharing;
+  Cases c;
+  // Ends of N inside of a block, of K inside of a chunk, of a stage and of a word of factors; every
+  // number of boxes of tokens; halves and turns of shared rows; two row tiles.
+  c.add_blocks("OneChunk", 8, 32, {16, 128, 128}, 3, {1, 16}, kNone);
+  c.add_blocks("Stages", 200, 1184, {64, 128, 256}, 3, {33, 63, 100}, kNone);
+  c.add_blocks("BoxesOf48", 264, 416, {96, 128, 128}, 3, {95, 101}, kNone);
+  c.add_blocks("BoxesOf128", 264, 416, {256, 128, 128}, 3, {65, 257, 303}, kNone).output = kBf16;
+  c.add_blocks("BoxesOf80", 264, 416, {160, 128, 128}, 3, {159, 300}, kNone).weight.type =
+      WeightType::kE5m2;
+  c.add_blocks("RowTiles", 520, 416, {128, 256, 128}, 3, {127, 203}, kNone);
+  c.add_blocks("HalvesOfSharedRows", 200, 1184, {64, 64, 128}, 3, {33, 64}, kNone);
+  c.add_blocks("TurnsOfSharedRows", 200, 1408, {32, 64, 512}, 3, {17, 32}, kNone);
+  c.add_blocks("Powers", 264, 1184, {64, 128, 256}, 3, {33, 100}, kNone)
+      .activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+  c.add_blocks("Pairs", 200, 2560, {16, 128, 128}, 4, {1, 16}, kClusters);
+  c.add_blocks("PairsOf128", 264, 2560, {128, 256, 128}, 4, {100, 128}, kClusters);
+  c.add_blocks("Shares", 264, 2560, {128, 128, 128}, 5, {129}, kEqualShares);
+  c.add_blocks("Readers", 520, 896, {256, 128, 128}, 8, {257}, kEqualShares);
+  c.cases.back().cluster = 2;
+  c.add_blocks("Around", 264, 416, {64, 128, 128}, 3, {33, 100}, kNone).epilogue = {
+      true, Activation::kSilu, true};
+  c.add_blocks("AroundMany", 264, 416, {256, 128, 128}, 3, {100, 301}, kNone).epilogue = {
+      true, Activation::kSilu, true};
+  c.add_blocks("Gated", 512, 416, {128, 128, 128}, 3, {127, 200}, kNone).epilogue = {
+      false, Activation::kSilu, false, true};
+  c.add_blocks("GatedMany", 512, 416, {256, 128, 128}, 3, {201, 300}, kNone).epilogue = {
+      false, Activation::kSilu, false, true};
+  c.cases.back().spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+  return std::move(c.cases);
+}
+
 }  // namespace
+
+const std::vector<WgmmaCase>& wgmma_blocks_cases() {
+  static const std::vector<WgmmaCase> cases = make_block_cases();
+  return cases;
+}
 
 const std::vector<WgmmaCase>& wgmma_bytes_cases() {
   static const std::vector<WgmmaCase> cases = make_cases();

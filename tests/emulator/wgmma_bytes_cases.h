@@ -9,6 +9,8 @@
 namespace heddle {
 
 const std::vector<WgmmaCase>& wgmma_bytes_cases();
+// Those with scales of groups and blocks.
+const std::vector<WgmmaCase>& wgmma_blocks_cases();
 
 }  // namespace heddle
 

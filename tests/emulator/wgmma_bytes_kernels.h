@@ -9,6 +9,12 @@
 
 namespace heddle {
 
+// Of blocks: instead of x_scales and x_zero_points a map.
+using WgmmaBlocksKernel = void(emulator::TensorMap tokens, emulator::TensorMap token_scales,
+                               const unsigned char* weights, unsigned char* y,
+                               const unsigned char* bias, const unsigned char* residual,
+                               unsigned char* workspace, device::WeightShape shape, int m,
+                               int shared_tiles);
 using WgmmaBytesKernel = void(emulator::TensorMap tokens, const unsigned char* weights,
                               const unsigned char* x_scales, const unsigned char* x_zero_points,
                               unsigned char* y, const unsigned char* bias,
@@ -17,6 +23,8 @@ using WgmmaBytesKernel = void(emulator::TensorMap tokens, const unsigned char* w
 
 // In the order of wgmma_bytes_cases().
 extern const std::vector<WgmmaBytesKernel*> wgmma_bytes_kernels;
+// In the order of wgmma_blocks_cases().
+extern const std::vector<WgmmaBlocksKernel*> wgmma_blocks_kernels;
 
 }  // namespace heddle
 

@@ -22,13 +22,24 @@ WgmmaRun run_of(std::size_t number) {
           }};
 }
 
-class EmulatedWgmmaBytes : public testing::TestWithParam<std::size_t> {};
+WgmmaRun run_of_blocks(std::size_t number) {
+  return {wgmma_blocks_cases()[number],
+          [number](const GemmProblem::Buffers& buffers, const WgmmaArguments& arguments) {
+            wgmma_blocks_kernels[number](arguments.tokens, arguments.token_scales, buffers.weights,
+                                         buffers.y, buffers.bias, buffers.residual,
+                                         arguments.workspace, arguments.shape, arguments.m,
+                                         arguments.shared_tiles);
+          }};
+}
 
+class EmulatedWgmmaBytes : public testing::TestWithParam<std::size_t> {};
 TEST_P(EmulatedWgmmaBytes, ComputesTheProduct) { run_of(GetParam()).launch_all(); }
+
+class EmulatedWgmmaBlocks : public testing::TestWithParam<std::size_t> {};
+TEST_P(EmulatedWgmmaBlocks, ComputesTheProduct) { run_of_blocks(GetParam()).launch_all(); }
 
 // The cases whose blocks may share tiles in more ways than one.
 class EmulatedWgmmaBytesShares : public EmulatedWgmmaBytes {};
-
 TEST_P(EmulatedWgmmaBytesShares, ComputesTheProductInOtherShares) {
   run_of(GetParam()).launch_other_shares();
 }
@@ -36,9 +47,15 @@ TEST_P(EmulatedWgmmaBytesShares, ComputesTheProductInOtherShares) {
 std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
   return wgmma_bytes_cases()[info.param].name;
 }
+std::string block_case_name(const testing::TestParamInfo<std::size_t>& info) {
+  return wgmma_blocks_cases()[info.param].name;
+}
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBytes,
                          testing::Range<std::size_t>(0, wgmma_bytes_cases().size()), case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBlocks,
+                         testing::Range<std::size_t>(0, wgmma_blocks_cases().size()),
+                         block_case_name);
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBytesShares,
                          testing::ValuesIn(cases_that_share(wgmma_bytes_cases())), case_name);
 

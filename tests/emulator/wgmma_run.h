@@ -16,6 +16,7 @@ namespace heddle {
 // What a thread of the kernel is called with beside the problem's memory.
 struct WgmmaArguments {
   emulator::TensorMap tokens;
+  emulator::TensorMap token_scales;  // of groups
   std::uint8_t* workspace;
   device::WeightShape shape;
   int m;

@@ -1,10 +1,10 @@
 // Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), wgmma_bytes_cases(),
-// mma_cases(), attention_cases(), kv_append_cases(), row_cases() or one of weight_op_cases.h as
-// C++.
+// wgmma_blocks_cases(), mma_cases(), attention_cases(), kv_append_cases(), row_cases() or one of
+// weight_op_cases.h as C++.
 //
 // usage: write_kernels KIND FOLDER FILES
-// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, mma, attention, kv_append, row, repack, quantize or
-// dequantize
+// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, mma, attention, kv_append, row,
+// repack, quantize or dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -53,6 +53,13 @@ KernelFamily family_of(std::string_view kind) {
             "WgmmaBytesKernel",
             {"warpgroup/bytes.cuh"},
             plans_of(wgmma_bytes_cases())};
+  }
+  if (kind == "wgmma_blocks") {
+    return {"wgmma_blocks",
+            "wgmma_bytes",
+            "WgmmaBlocksKernel",
+            {"warpgroup/bytes.cuh"},
+            plans_of(wgmma_blocks_cases())};
   }
   if (kind == "mma") {
     return {"mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh"}, plans_of(mma_cases())};

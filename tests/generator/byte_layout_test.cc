@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "heddle/error.h"
 #include "heddle/weights.h"
 #include "tests/byte_gemm.h"
 
@@ -84,6 +85,37 @@ TEST(ByteLayout, IntegersHaveTheSumsOfTheirRows) {
                   4);
       EXPECT_EQ(packed_sum, sum) << "row " << row;
     }
+  }
+}
+
+// docs/layouts.md: for each 64 packed rows and each chunk two scales.
+TEST(ByteLayout, ScalesOfBlocksLieBehindTheChunks) {
+  for (const bool gated : {false, true}) {
+    GemmSpec spec = block_gemm(gated ? 512 : 328, 416);
+    spec.epilogue.gated = gated;
+    QuantizedWeights weights = numbered(spec);
+    const std::size_t blocks = gated ? 4 : 3, chunks = 4, tiles = gated ? 8 : 6;
+    weights.scales.resize(blocks * chunks * sizeof(float));
+    const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+    const WeightLayout layout = weight_layout(spec);
+    EXPECT_EQ(layout.block_bytes, 8);
+    EXPECT_EQ(layout.channel_bytes, 0);
+    ASSERT_EQ(packed.size(), layout.channel_offset + tiles * chunks * 8);
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      for (std::size_t i = 0; i < 2 * chunks; ++i) {
+        // Of 64 packed rows with a gated epilogue 32 are gates, the others their ups.
+        const std::size_t row = gated ? 32 * tile + i % 2 * 256 : 64 * tile;
+        EXPECT_EQ(std::memcmp(packed.data() + layout.channel_offset + (2 * chunks * tile + i) * 4,
+                              weights.scales.data() + (row / 128 * chunks + i / 2) * 4, 4),
+                  0)
+            << "tile " << tile << ", scale " << i;
+      }
+    }
+    const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
+    EXPECT_EQ(back.codes, weights.codes);
+    EXPECT_EQ(back.scales, weights.scales);
+    weights.scales.pop_back();
+    EXPECT_THROW(pack_weights(spec, weights), Error);
   }
 }
 

@@ -50,6 +50,7 @@ TEST(PackedMatch, EveryFieldOfTheBytesCounts) {
       {"/weight/type", [](GemmSpec& spec) { spec.weight.type = WeightType::kInt; }},
       {"/weight/group_size", [](GemmSpec& spec) { spec.weight.group_size = 64; }},
       {"/weight/group_offset", [](GemmSpec& spec) { spec.weight.group_offset = 32; }},
+      {"/weight/group_rows", [](GemmSpec& spec) { spec.weight.group_rows = 128; }},
       {"/weight/zero_point", [](GemmSpec& spec) { spec.weight.zero_point = ZeroPoint::kInt; }},
       {"/weight/scale_dtype", [](GemmSpec& spec) { spec.weight.scale_dtype = DType::kFp32; }},
       {"/weight/tensor_scale", [](GemmSpec& spec) { spec.weight.tensor_scale = true; }},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generator/spec/meaning.h"
@@ -100,6 +101,64 @@ TEST(SpecBytes, RefusesByName) {
   }
 }
 
+TEST(SpecBytes, TakesBlocks) {
+  const GemmSpec spec = Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 200, "k": 416},
+      "weight": {"bits": 8, "type": "e4m3", "group_size": 128, "group_rows": 128},
+      "activation": {"dtype": "fp8_e4m3", "granularity": "group", "scale_dtype": "e8m0"},
+      "output": {"dtype": "bf16"}})")
+                            .gemm();
+  EXPECT_TRUE(spec.weight.has_blocks());
+  EXPECT_EQ(spec.weight.scale_dtype, DType::kFp32);
+  EXPECT_TRUE(check_meaning(spec).empty()) << "neither side is whole blocks";
+  const std::string text = Spec::from_gemm(spec).canonical_json();
+  EXPECT_EQ(Spec::parse(text).canonical_json(), text);
+  for (const PlannedKernel& kernel :
+       resolve(Spec::from_gemm(spec), target_from_name("h100")).kernels) {
+    EXPECT_TRUE(kernel.takes(KernelArgument::kXScaleMap)) << kernel.name;
+    EXPECT_FALSE(kernel.takes(KernelArgument::kXScales)) << kernel.name;
+    EXPECT_NE(kernel.name.find("_g128x128_"), std::string::npos) << kernel.name;
+    EXPECT_NE(kernel.name.find("_group_e8m0_"), std::string::npos) << kernel.name;
+  }
+}
+
+TEST(SpecBytes, RefusesOtherBlocksByName) {
+  const std::pair<std::function<void(GemmSpec&)>, std::string> cases[] = {
+      {[](GemmSpec& s) { s.activation_scale.granularity = RowGranularity::kToken; },
+       "/weight/group_rows"},
+      {[](GemmSpec& s) { s.weight.group_rows = 1; }, "/activation/granularity"},
+      {[](GemmSpec& s) { s.weight.group_size = 64; }, "/weight/group_size"},
+      {[](GemmSpec& s) { s.weight.group_size = kPerChannel; }, "/weight/group_size"},
+      {[](GemmSpec& s) { s.weight.group_offset = 32; }, "/weight/group_offset"},
+      {[](GemmSpec& s) { s.weight.scale_dtype = DType::kBf16; }, "/weight/scale_dtype"},
+      {[](GemmSpec& s) { s.accumulation = Accumulation::kFast; }, "/accumulation"},
+      {[](GemmSpec& s) {
+         s.activation = DType::kInt8;
+         s.weight.type = WeightType::kInt;
+       },
+       "/activation/granularity"},
+      {[](GemmSpec& s) {
+         s.activation = DType::kFp16;
+         s.activation_scale = {};
+         s.weight.interleave = Interleave::kFragment;
+       },
+       "/weight/group_rows"},
+      {[](GemmSpec& s) {
+         s.epilogue = {false, Activation::kSilu, false, true};
+         s.shape.n = 384;
+       },
+       "/shape/n"},
+  };
+  for (const auto& [change, pointer] : cases) {
+    GemmSpec spec = block_gemm(256, 512);
+    change(spec);
+    const std::vector<std::string> pointers = pointers_of(spec);
+    EXPECT_NE(std::find(pointers.begin(), pointers.end(), pointer), pointers.end()) << pointer;
+  }
+  GemmSpec tokens = byte_gemm(256, 512, DType::kFp8E4m3);
+  tokens.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+  EXPECT_EQ(pointers_of(tokens), std::vector<std::string>{"/activation/scale_dtype"});
+}
+
 TEST(SpecBytes, RefusesItsFieldsWithSixteenBits) {
   GemmSpec spec;
   spec.shape.n = spec.shape.k = 256;
@@ -107,8 +166,11 @@ TEST(SpecBytes, RefusesItsFieldsWithSixteenBits) {
   spec.accumulation = Accumulation::kFast;
   spec.weight.bits = 8;
   spec.weight.interleave = Interleave::kSwizzle128b;
+  spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+  spec.weight.group_rows = kBlockRows;
   EXPECT_EQ(pointers_of(spec),
             (std::vector<std::string>{"/activation/granularity", "/activation/symmetric",
+                                      "/activation/scale_dtype", "/weight/group_rows",
                                       "/accumulation", "/weight/interleave"}));
 }
 
@@ -116,10 +178,12 @@ TEST(SpecBytes, OnlyPackWeightsKnowsTheirOrder) {
   WeightOpSpec spec;
   spec.shape = {256, 512};
   spec.weight = byte_gemm(256, 512, DType::kInt8).weight;
+  spec.weight.group_rows = kBlockRows;
   for (const Op op : {Op::kDequantize, Op::kQuantizeWeight}) {
     std::string pointer;
     for (const Problem& problem : check_meaning(op, spec)) pointer += problem.pointer;
     EXPECT_NE(pointer.find("/weight/interleave"), std::string::npos) << to_string(op);
+    EXPECT_NE(pointer.find("/weight/group_rows"), std::string::npos) << to_string(op);
   }
 }
 

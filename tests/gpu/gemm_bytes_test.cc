@@ -78,6 +78,35 @@ TEST_F(BytesGpu, ScalesAndZeroPoints) {
   }
 }
 
+// Sides that are no whole blocks, every tile, both types of factors, and what surrounds the
+// product.
+TEST_F(BytesGpu, Blocks) {
+  for (const std::int64_t n : {8, 128, 264, 1032}) {
+    for (const std::int64_t k : {32, 416, 1056}) {
+      check(block_gemm(n, k), {1, 2, 9, 16, 17, 40, 64, 100, 201, 600});
+    }
+  }
+  for (const int tile_m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+    for (const int tile_n : {64, 128, 256}) {
+      if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
+      if (tile_n == 256 && tile_m > 128) continue;
+      GemmSpec spec = block_gemm(1032, 1184);
+      if (tile_n == 128) spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+      spec.tile.m = tile_m;
+      spec.tile.n = tile_n;
+      check(spec, {1, tile_m - 1, tile_m, tile_m + 1, 3 * tile_m + 5});
+    }
+  }
+  for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
+    GemmSpec spec = block_gemm(512, 1056);
+    spec.output = output;
+    spec.epilogue = {true, Activation::kSilu, true, true};
+    check(spec, {1, 20, 129, 300});
+  }
+  check(block_gemm(7168, 2048), {1, 64, 256, 1024});
+  check(block_gemm(576, 7168), {1, 64, 256, 1024});
+}
+
 TEST_F(BytesGpu, WhatSurroundsTheProduct) {
   for (const DType dtype : kTypes) {
     for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {

@@ -172,6 +172,31 @@ TEST_F(CompileWgmma, EightBits) {
   check(sources);
 }
 
+// Every tile, with what may surround the product.
+TEST_F(CompileWgmma, Blocks) {
+  std::vector<Source> sources;
+  int turn = 0;
+  for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+    for (const int n : {64, 128, 256}) {
+      if (m * n > 128 * 256 || (n == 64 && (m < 32 || m > 128))) continue;
+      ++turn;
+      GemmSpec spec = block_gemm(turn % 3 == 0 ? 1024 : 1032, 1280);
+      if (turn % 2 == 0) spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+      if (turn % 3 == 0) spec.epilogue = {true, Activation::kSilu, false, true};
+      if (turn % 5 == 0) spec.output = DType::kFp32;
+      spec.tile.m = m;
+      spec.tile.n = n;
+      Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+      add_kernels(plan, turn, &sources);
+      if (n != 128 || m <= 128) continue;
+      WarpgroupKernel c = config_of_first(plan);
+      wgmma_share_tokens(2, c);
+      sources.push_back(render_with(plan, c));
+    }
+  }
+  check(sources);
+}
+
 TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
   std::vector<Source> sources;
   for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {

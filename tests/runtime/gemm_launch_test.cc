@@ -6,6 +6,7 @@
 
 #include "generator/families/all.h"
 #include "runtime/launch_table.h"
+#include "tests/byte_gemm.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/launch_refusals.h"
 
@@ -64,6 +65,43 @@ TEST(GemmLaunchTest, RefusesMissingAndMisalignedPointers) {
   EXPECT_EQ(refusal(plan, args), "launch.missing");
   args.y = memory(0x3002);
   EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+}
+
+// Of 384 columns, for 64 tokens: three lines of FP32, or one of words.
+TEST(GemmLaunchTest, ScalesOfGroupsHaveAStride) {
+  const auto plan_of = [](RowScaleDtype dtype) {
+    GemmSpec spec = block_gemm(256, 384);
+    spec.activation_scale.scale_dtype = dtype;
+    spec.shape.m_max = 64;
+    Plan plan;
+    plan.spec = Spec::from_gemm(spec);
+    return plan;
+  };
+  GemmArgs args = good_args();
+  args.m = 62;
+  const auto refusal_of = [&](RowScaleDtype dtype, std::size_t bytes, std::int64_t stride) {
+    args.x_scales = {memory(0x5000).data, bytes};
+    args.x_scale_stride = stride;
+    return refusal(plan_of(dtype), args);
+  };
+  const auto fp32 = RowScaleDtype::kFp32;
+  EXPECT_EQ(refusal_of(fp32, (2 * 64 + 62) * 4, 0), "");
+  EXPECT_EQ(refusal_of(fp32, (2 * 64 + 62) * 4 - 1, 0), "launch.too_small");
+  EXPECT_EQ(refusal_of(fp32, (2 * 80 + 62) * 4, 80), "");
+  EXPECT_EQ(refusal_of(fp32, (2 * 80 + 62) * 4 - 1, 80), "launch.too_small");
+  EXPECT_EQ(refusal_of(RowScaleDtype::kE8m0, 62 * 4, 0), "");
+  EXPECT_EQ(refusal_of(RowScaleDtype::kE8m0, 62 * 4 - 1, 0), "launch.too_small");
+  for (const std::int64_t stride : {60, 62, 66, -64}) {
+    EXPECT_EQ(refusal_of(fp32, 1 << 20, stride), "launch.size") << stride;
+  }
+  args.x_scales = memory(0x5004);
+  args.x_scale_stride = 0;
+  EXPECT_EQ(refusal(plan_of(fp32), args), "launch.misaligned");
+  args.x_scales = {};
+  EXPECT_EQ(refusal(plan_of(fp32), args), "launch.missing");
+  GemmArgs plain = good_args();
+  plain.x_scale_stride = 64;
+  EXPECT_EQ(refusal(plan_with(false, false), plain), "launch.size");
 }
 
 TEST(GemmLaunchTest, WantsBiasAndResidualExactlyIfTheSpecHasThem) {

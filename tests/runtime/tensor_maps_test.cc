@@ -48,6 +48,22 @@ TEST_F(TensorMapsTest, OfAnythingElseAreOthers) {
   }
 }
 
+TEST_F(TensorMapsTest, OfScalesHaveTheirOwnPlaces) {
+  const TokenBoxes tokens{memory(0x60000).data, 16, 4096, 16, false};
+  const ScaleBoxes scales{memory(0x60000).data, 16, 4096, 16, 16};
+  const cuda::CUtensorMap* of_tokens = token_map(cuda::driver(), tokens);
+  const int before = fake::count("cuTensorMapEncodeTiled");
+  const cuda::CUtensorMap* of_scales = scale_map(cuda::driver(), scales);
+  EXPECT_NE(of_scales, of_tokens) << "a launch takes both";
+  EXPECT_EQ(scale_map(cuda::driver(), scales), of_scales);
+  EXPECT_EQ(token_map(cuda::driver(), tokens), of_tokens);
+  EXPECT_EQ(fake::count("cuTensorMapEncodeTiled"), before + 1);
+  ScaleBoxes strided = scales;
+  strided.stride = 32;
+  scale_map(cuda::driver(), strided);
+  EXPECT_EQ(fake::count("cuTensorMapEncodeTiled"), before + 2);
+}
+
 TEST_F(TensorMapsTest, ManyBuffersArePushedOutAndEncodedAnew) {
   for (int round = 0; round < 2; ++round) {
     int encoded = 0;

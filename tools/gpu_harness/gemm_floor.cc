@@ -6,14 +6,33 @@
 
 namespace heddle {
 
+namespace {
+
+// Of a row of X of eight bits, with its zero point.
+double row_scale_bytes(const GemmSpec& spec) {
+  const ActivationScaleSpec& scale = spec.activation_scale;
+  switch (scale.granularity) {
+    case RowGranularity::kNone:
+    case RowGranularity::kTensor:
+      return 0;
+    case RowGranularity::kToken:
+      return scale.symmetric ? 4 : 8;
+    case RowGranularity::kGroup:
+      break;
+  }
+  const auto groups = static_cast<double>((spec.shape.k + kRowGroup - 1) / kRowGroup);
+  return scale.scale_dtype == RowScaleDtype::kFp32 ? 4 * groups : groups;
+}
+
+}  // namespace
+
 double traffic_bytes(const GemmSpec& spec, std::int64_t m) {
   const auto tokens = static_cast<double>(m);
   const auto n = static_cast<double>(spec.shape.n);
   const auto k = static_cast<double>(spec.shape.k);
   const double outputs =
       tokens * static_cast<double>(spec.output_columns()) * bytes_of(spec.output_dtype());
-  const bool of_tokens = spec.activation_scale.granularity == RowGranularity::kToken;
-  const double scales = of_tokens ? tokens * (spec.activation_scale.symmetric ? 4 : 8) : 0;
+  const double scales = tokens * row_scale_bytes(spec);
   const double extra = (spec.epilogue.bias ? bytes_of(spec.bias_dtype()) * n : 0) + scales +
                        (spec.pre_scale ? 2 * k : 0) +
                        (spec.act_order ? 4 * k + 4 * tokens * k : 0) +

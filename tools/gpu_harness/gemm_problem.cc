@@ -77,12 +77,10 @@ GemmProblem::ReferenceX GemmProblem::make_reference_x(std::int64_t max_m,
   const ByteActivations x = random_byte_activations(spec_, max_m, x_seed(seed));
   std::vector<std::uint16_t> halves;
   halves.reserve(x.codes.size());
-  for (const float value : unscaled_values(spec_, x)) {
+  for (const float value : values_before_row_scales(spec_, x)) {
     halves.push_back(float16_from_double(kBinary16, value));
   }
-  std::vector<float> scales = x.scales;
-  scales.resize(static_cast<std::size_t>(max_m), x.scales.front());
-  return {to_device(halves, stream_), to_device(scales, stream_)};
+  return {to_device(halves, stream_), to_device(row_scales(spec_, x, max_m), stream_)};
 }
 
 std::int64_t GemmProblem::reference_values(std::int64_t m) const noexcept {

@@ -57,8 +57,8 @@ class GemmProblem {
  private:
   // Of codes of eight bits what the reference takes.
   struct ReferenceX {
-    DeviceBuffer values;  // [M, K] FP16: codes less their zero points
-    DeviceBuffer scales;  // [M]
+    DeviceBuffer values;  // [M, K] FP16: values_before_row_scales()
+    DeviceBuffer scales;  // [M]: row_scales()
   };
 
   ReferenceX make_reference_x(std::int64_t max_m, std::uint32_t seed) const;

@@ -22,7 +22,8 @@ void put_bytes(const GemmSpec& spec, std::int64_t m, std::uint32_t seed, const O
                GemmTensors& tensors) {
   const ByteActivations x = random_byte_activations(spec, m, seed);
   tensors.x = to_device(x.codes, stream);
-  tensors.x_scales = to_device(x.scales, stream);
+  tensors.x_scales = to_device(x.scale_bits, stream);
+  tensors.x_scale_stride = x.scale_stride;
   if (!x.zero_points.empty()) tensors.x_zero_points = to_device(x.zero_points, stream);
 }
 
@@ -45,6 +46,7 @@ GemmArgs GemmTensors::args(std::int64_t m, const DeviceInput& weights) const noe
   args.workspace = workspace.memory();
   args.m = m;
   args.x_scales = x_scales.memory();
+  args.x_scale_stride = x_scale_stride;
   args.x_zero_points = x_zero_points.memory();
   return args;
 }

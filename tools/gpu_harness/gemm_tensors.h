@@ -29,6 +29,7 @@ struct GemmTensors {
   DeviceBuffer permutation;  // each column once, in a random order
   // With codes of eight bits, which random_byte_activations() makes.
   DeviceBuffer x_scales;
+  std::int64_t x_scale_stride = 0;
   DeviceBuffer x_zero_points;
   DeviceBuffer y;          // between its guard bands
   DeviceBuffer workspace;  // zeroed

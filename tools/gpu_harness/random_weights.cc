@@ -19,7 +19,8 @@ constexpr float kLargestValue = 64;
 
 std::size_t count_of_scales(const MatrixShape& shape, const WeightSpec& weight) {
   if (weight.group_size == kPerTensor) return 1;
-  return static_cast<std::size_t>(shape.n * groups_along_k(weight, shape.k));
+  const std::int64_t rows = (shape.n - 1) / weight.group_rows + 1;
+  return static_cast<std::size_t>(rows * groups_along_k(weight, shape.k));
 }
 
 // Scales lie between 2^this and twice that.
@@ -162,7 +163,9 @@ PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, D
   const int bytes = bytes_of(weight.scale_dtype);
   const std::int64_t count = shape.n * plain.groups;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::size_t at = weight.group_size == kPerTensor ? 0 : static_cast<std::size_t>(i);
+    const std::int64_t row = i / plain.groups;
+    const std::int64_t of_row = row / weight.group_rows * plain.groups + i % plain.groups;
+    const std::size_t at = weight.group_size == kPerTensor ? 0 : static_cast<std::size_t>(of_row);
     plain.scales.push_back(stored_scale(weight.scale_dtype, read_bits(weights.scales, at, bytes)));
     float zero = 0;
     if (weight.zero_point == ZeroPoint::kInt) zero = plain.values[weights.zeros[at]];

@@ -62,7 +62,7 @@ void set_stage(WarpgroupConfig& c, int columns) {
 void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupKernel& c) {
   if (c.byte_operands) {
     c.warpgroups = kWarpgroups;
-    c.scaling.mode = ScaleMode::kProduct;
+    c.scaling.mode = scale_mode_of_bytes(spec);
     return;
   }
   const bool may_four = c.tile_n == kMostWarpgroups * kRowTile && c.tile_m <= kMostTokensOfFour;
@@ -105,6 +105,7 @@ class Candidates {
     base_.promotes = base_.byte_operands && spec_.activation != DType::kInt8 &&
                      spec_.accumulation == Accumulation::kPromoted;
     base_.token_zeros = !spec_.activation_scale.symmetric;
+    base_.e8m0_scales = spec_.activation_scale.scale_dtype == RowScaleDtype::kE8m0;
     base_.scale_per_token = spec_.activation_scale.granularity == RowGranularity::kToken;
   }
 
@@ -209,7 +210,10 @@ class Candidates {
     kernel.fits_box = c.fits_box();
     kernel.arguments = {A::kTokenMap,  A::kWeights, A::kY, A::kBias,    A::kResidual,
                         A::kWorkspace, A::kShape,   A::kM, A::kSchedule};
-    if (c.byte_operands) {
+    if (c.scales_blocks()) {
+      kernel.scale_box_tokens = c.box_tokens();
+      kernel.arguments.insert(kernel.arguments.begin() + 1, A::kXScaleMap);
+    } else if (c.byte_operands) {
       kernel.arguments.insert(kernel.arguments.begin() + 2, {A::kXScales, A::kXZeroPoints});
     }
     return kernel;

@@ -71,7 +71,10 @@ double WgmmaClocks::byte_unit() const {
   const double operands = 1.0 * WeightLayout::kChunkK *
                           (kRowTile * (c_.promotes ? c_.tile_m / c_.part_tokens() : 1) + c_.tile_m);
   const double multiply = std::max(products / (kRate * costs_[kMultiply]), operands / kSharedBytes);
-  const double promote = c_.promotes ? c_.tile_m / 2.0 : 0;
+  // An instruction of a warp for each of its sums, with factors half of a product more, and a
+  // quarter of a load.
+  const double of_sum = c_.scales_blocks() && !c_.has_token_rows() ? 1.75 : 1;
+  const double promote = c_.promotes ? of_sum * c_.tile_m / 2.0 : 0;
   return multiply + costs_[kInTheWay] * promote;
 }
 

@@ -49,9 +49,11 @@ std::vector<std::string> sum_aliases(const GemmSpec& spec) {
   const char* weights = spec.weight.type == WeightType::kInt    ? "Int8Codes"
                         : spec.weight.type == WeightType::kE5m2 ? "E5m2Codes"
                                                                 : "E4m3Codes";
+  // Sums of blocks are scaled before they are added.
+  const std::string sums =
+      spec.weight.has_blocks() ? "FloatSums" : fmt::format("ByteSums<{}>", tokens);
   return {fmt::format("using WeightCodes = {};", weights),
-          fmt::format("using TokenCodes = {};", tokens),
-          fmt::format("using Sums = ByteSums<{}>;", tokens)};
+          fmt::format("using TokenCodes = {};", tokens), fmt::format("using Sums = {};", sums)};
 }
 
 class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
@@ -70,7 +72,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
       return {"warpgroup/bytes.cuh",
               describe(kernel),
               std::move(config),
-              "gemm_wgmma_bytes<heddle::Config>",
+              c.scales_blocks() ? "gemm_wgmma_blocks<heddle::Config>"
+                                : "gemm_wgmma_bytes<heddle::Config>",
               {}};
     }
     return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh", config, "gemm_wgmma");

@@ -51,8 +51,9 @@ typedef struct heddle_plan_launch_info {
   int32_t box_tokens;           /* of the argument "tokens"; 0 without one */
   int32_t box_columns;
   size_t argument_count;
-  size_t workspace_bytes; /* of this launch, all of its kernels together; 0 if none needs any */
-  size_t gathered_offset; /* of a gemm with act_order: where the gathered X begins in it */
+  size_t workspace_bytes;   /* of this launch, all of its kernels together; 0 if none needs any */
+  size_t gathered_offset;   /* of a gemm with act_order: where the gathered X begins in it */
+  int64_t scale_box_tokens; /* of the argument "token_scales"; 0 without one */
 } heddle_plan_launch_info;
 
 /* Of the plan's kernel number `kernel`. A size that the kernel does not serve is refused:
@@ -74,6 +75,9 @@ HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t k
  *                {box_columns, box_tokens}, element strides {1, 1}, no interleave, SWIZZLE_128B,
  *                L2_256B, no fill. Activations of 8 bits are taken in pairs: FLOAT16, two sides
  *                {K / 2, M}, a stride of K bytes, the same boxes
+ *   token_scales a CUtensorMap of x_scales by value, the same but UINT32, two sides {M, ceil(K /
+ * 128)} or, of e8m0, {M, ceil(K / 512)}, a stride of 4 * x_scale_stride bytes, boxes
+ *                {scale_box_tokens, 1}, no SWIZZLE
  *   parameters   a struct by value, which the functions below fill */
 typedef struct heddle_plan_argument_info {
   size_t struct_size;

@@ -45,6 +45,10 @@ typedef struct heddle_weight_layout_info {
   /* The same: 16 int32 sums of the rows' codes, ordered as scales, of integers that activations of
    * 8 bits multiply; 0: none. */
   int64_t channel_sum_offset;
+  /* Of blocks of 128 by 128, for each 64 packed rows and each chunk, chunks of the same rows one
+   * after the other from channel_offset on: the FP32 scales of rows whose place in their row block
+   * is below 8, and of the others. 0: none. */
+  int64_t block_bytes;
 } heddle_weight_layout_info;
 HEDDLE_EXPORT heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
                                                  heddle_weight_layout_info* info);
@@ -78,7 +82,8 @@ typedef struct heddle_quantized_weights {
   size_t struct_size;   /* sizeof(heddle_quantized_weights) */
   const uint8_t* codes; /* [N, K], a byte each; of types fp16 and bf16 two, the weights */
   size_t codes_bytes;
-  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype; null with fp16
+  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype, of blocks
+                         [ceil(N / 128), ceil(K / 128)]; null with fp16
                          and bf16 */
   size_t scales_bytes;
   const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */

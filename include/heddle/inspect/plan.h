@@ -48,6 +48,7 @@ enum class KernelArgument {
   kX,            // [M, K]
   kWeights,      // packed, or those of a checkpoint
   kXScales,      // of X of eight bits: FP32, [M] or one
+  kXScaleMap,    // of groups, as a tensor map of words, whose boxes have as many tokens as a tile
   kXZeroPoints,  // of X of eight bits: [M] int32
   kScales,       // of a checkpoint
   kZeros,        // of a checkpoint
@@ -85,6 +86,7 @@ struct PlannedKernel {
   // what a box has outside of X is slow to come.
   int box_tokens = 0;
   bool fits_box = false;
+  int scale_box_tokens = 0;  // kXScaleMap: tokens of a box
   bool takes(KernelArgument argument) const noexcept {
     return std::find(arguments.begin(), arguments.end(), argument) != arguments.end();
   }

@@ -9,6 +9,9 @@ namespace heddle {
 inline void mbarrier_init(u32 barrier, u32 arrivals) { emulator::mbarrier_init(barrier, arrivals); }
 inline void mbarrier_init_fence() { emulator::mbarrier_init_fence(); }
 inline void mbarrier_arrive(u32 barrier) { emulator::mbarrier_arrive(barrier, 0); }
+inline void mbarrier_arrive_if(bool arrives, u32 barrier) {
+  if (arrives) emulator::mbarrier_arrive(barrier, 0);
+}
 inline void mbarrier_arrive_expect(u32 barrier, u32 bytes) {
   emulator::mbarrier_arrive(barrier, bytes);
 }

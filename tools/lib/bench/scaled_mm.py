@@ -9,8 +9,9 @@ import sys
 
 ROTATION_BYTES = 160 << 20  # of weights: several times any L2 cache
 REPLAYS = 11
-# One scale for each tensor; whether sums of FP8 stay in the tensor cores.
-MODES = {"tensor fast": True, "tensor": False}
+# One scale for each tensor, or one for 128 columns of a row of X and for 128 by 128 of W; whether
+# sums of FP8 stay in the tensor cores.
+MODES = {"tensor fast": True, "tensor": False, "blocks": False}
 
 
 def random_codes(torch, *shape):
@@ -18,6 +19,15 @@ def random_codes(torch, *shape):
     codes = torch.randint(0, 256, shape, device="cuda", dtype=torch.uint8)
     large = (codes & 0x7F) > 0x68
     return torch.where(large, codes & 0x3F, codes).view(torch.float8_e4m3fn)
+
+
+def scales(torch, mode, m, n, k):
+    """Of X and of W, as PyTorch wants them."""
+    if mode != "blocks":
+        return (torch.full((), 0.01, device="cuda"),) * 2
+    groups = -(-k // 128)
+    of_x = torch.full((groups, m), 0.01, device="cuda").t()
+    return of_x, torch.full((-(-n // 128), groups), 0.01, device="cuda").t()
 
 
 def time_us(torch, launch, calls):
@@ -49,10 +59,11 @@ def main(shape, m_list):
     times = {mode: {} for mode in MODES}
     for m in map(int, m_list.split(",")):
         x = random_codes(torch, m, k)
-        one = torch.full((), 0.01, device="cuda")
         for mode, fast in MODES.items():
-            def launch(i, one=one, fast=fast, x=x):
-                torch._scaled_mm(x, weights[i % len(weights)], scale_a=one, scale_b=one,
+            of_x, of_w = scales(torch, mode, m, n, k)
+
+            def launch(i, of_x=of_x, of_w=of_w, fast=fast, x=x):
+                torch._scaled_mm(x, weights[i % len(weights)], scale_a=of_x, scale_b=of_w,
                                  out_dtype=torch.bfloat16, use_fast_accum=fast)
 
             try:
