@@ -208,10 +208,23 @@ int report_failures(const BuildOptions& options, const Build& build) {
   return code;
 }
 
-int build_model(const BuildOptions& options, Model model) {
+// Of the GPU that kernels are made for; 0 where none is named and none is here.
+int arch_of_target(const std::string& name, Runtime* runtime) {
+  if (!name.empty()) return target_from_name(name).arch();
+  return runtime != nullptr && runtime->has_device() ? runtime->device_target().arch() : 0;
+}
+
+Model read_input_model(const BuildOptions& options, int arch) {
+  PackCommandOptions pack = options.pack;
+  pack.request.arch = arch;
+  Model model = options.kv.empty() ? read_model(options.config, pack)
+                                   : read_model(options.config, options.kv, pack);
+  take_rows(&model);
+  return model;
+}
+
+int build_model(const BuildOptions& options, Runtime& runtime, Model model) {
   const Stopwatch since;
-  if (options.first) parse_first(*options.first);  // refused before anything is made
-  Runtime runtime(runtime_options(options.compile));
   Build build;
   build.target = choose_target(options.target, runtime);
   build.model = std::move(model);
@@ -235,22 +248,24 @@ int build_model(const BuildOptions& options, Model model) {
 }
 
 int run(const BuildOptions& options) {
-  Model model = options.kv.empty() ? read_model(options.config, options.pack)
-                                   : read_model(options.config, options.kv, options.pack);
-  take_rows(&model);
   if (options.print_specs) {
+    const Model model = read_input_model(options, arch_of_target(options.target, nullptr));
     print_specs(model);
     flush_output();
     print_remarks(model);
     return is_enough(options, model, model.unserved.empty()) ? kExitDone : kExitFailed;
   }
+  if (options.first) parse_first(*options.first);  // refused before anything is made
+  Runtime runtime(runtime_options(options.compile));
+  Model model = read_input_model(options, arch_of_target(options.target, &runtime));
   if (options.list && model.layers.empty()) {
     throw Error(
         ErrorCategory::kUsage, "tool.list_needs_model",
         "--list lists the layers of a model: it takes a config.json or a folder, not specs");
   }
   try {
-    return build_model(options, model);  // a copy: the error below tells of the whole model
+    return build_model(options, runtime,
+                       model);  // a copy: the error below tells of the whole model
   } catch (const Error&) {
     print_remarks(model);  // what was assumed may be what is wrong
     throw;
