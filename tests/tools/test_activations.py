@@ -76,6 +76,13 @@ class ActivationsTest(CommandTest):
         self.heddle("repack", self.folder_of(CONFIG), "--target", "h2000", "-o", "no", check=2)
 
     def test_a_bundle_for_gpus_that_differ_reads_the_model_for_each(self):
+        path = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", self.folder_of(CONFIG), "--targets",
+                    "a100,h200", "-o", path, check=0)
+        gemms = [entry for entry in self.heddle_json("bundle", "list", path)["entries"]
+                 if "gemm" in entry["kernel"]]
+        self.assertEqual({(entry["arch"], "fp8_e4m3_token" in entry["kernel"]) for entry in gemms},
+                         {("sm_80", False), ("sm_90a", True)})
         done = self.heddle("bundle", "create", "--specs", "-", "--targets", "h200,a100", "-o",
                            self.folder / "model.hdl", stdin=W8A8.read_bytes(), check=2)
         self.assertIn("--activations 16", done.err)
