@@ -208,12 +208,6 @@ int report_failures(const BuildOptions& options, const Build& build) {
   return code;
 }
 
-// Of the GPU that kernels are made for; 0 where none is named and none is here.
-int arch_of_target(const std::string& name, Runtime* runtime) {
-  if (!name.empty()) return target_from_name(name).arch();
-  return runtime != nullptr && runtime->has_device() ? runtime->device_target().arch() : 0;
-}
-
 Model read_input_model(const BuildOptions& options, int arch) {
   PackCommandOptions pack = options.pack;
   pack.request.arch = arch;
@@ -249,7 +243,8 @@ int build_model(const BuildOptions& options, Runtime& runtime, Model model) {
 
 int run(const BuildOptions& options) {
   if (options.print_specs) {
-    const Model model = read_input_model(options, arch_of_target(options.target, nullptr));
+    const int arch = options.target.empty() ? 0 : target_from_name(options.target).arch();
+    const Model model = read_input_model(options, arch);
     print_specs(model);
     flush_output();
     print_remarks(model);
@@ -257,7 +252,7 @@ int run(const BuildOptions& options) {
   }
   if (options.first) parse_first(*options.first);  // refused before anything is made
   Runtime runtime(runtime_options(options.compile));
-  Model model = read_input_model(options, arch_of_target(options.target, &runtime));
+  Model model = read_input_model(options, arch_of_target(options.target, runtime));
   if (options.list && model.layers.empty()) {
     throw Error(
         ErrorCategory::kUsage, "tool.list_needs_model",
