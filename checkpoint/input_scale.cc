@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "checkpoint/half_convert.h"
 #include "checkpoint/layer_error.h"
@@ -16,6 +15,10 @@ constexpr const char* kTransformersScale = ".activation_scale";
 constexpr const char* kZeroPoint = ".input_zero_point";
 constexpr const char* kInSixteenBits =
     "; --activations 16 (activation_bits) takes its activations in 16 bits";
+
+// By other scales row_transform makes codes of zero.
+constexpr float kSmallest = 0x1p-126F;
+constexpr float kLargest = 0x1p126F;
 
 bool is_one_float(const TensorInfo& tensor) {
   return is_float(tensor.type) && tensor.type != TensorType::kF64 &&
@@ -37,8 +40,9 @@ float scale_of_part(const Checkpoint& checkpoint, const std::string& part) {
   }
   const std::vector<std::uint8_t> bytes = checkpoint.read(tensor->name);
   const auto value = static_cast<float>(float_element(tensor->type, bytes.data(), 0));
-  if (!(value > 0) || !std::isfinite(value)) {
-    refuse_layer(part, fmt::format("the tensor {} is {}, and a scale is a positive number{}",
+  if (!(value >= kSmallest && value < kLargest)) {
+    refuse_layer(part, fmt::format("the tensor {} is {}, and a scale is from 2^-126 to below "
+                                   "2^126{}",
                                    tensor->name, value, kInSixteenBits));
   }
   return value;

@@ -13,7 +13,7 @@ namespace heddle {
 
 // The largest <part>.input_scale (Transformers: activation_scale), so that no part's activations
 // are clipped: X of eight bits is the same for all parts. Throws Error(kUnsupported,
-// "checkpoint.layer") where a part has none, or one that is no positive number, and for an
+// "checkpoint.layer") where a part has none, or one that row_transform does not take, and for an
 // <part>.input_zero_point that is not zero.
 float read_input_scale(const Checkpoint& checkpoint, const LayerGroup& group);
 

@@ -241,8 +241,9 @@ TEST_F(ByteActivations, StaticScalesThatAreNoneAreRefusedByName) {
   };
   const std::string name = path_of("self_attn.k_proj.input_scale");
   EXPECT_NE(changed("k_proj.input_scale", {}).find(name + " is missing"), std::string::npos);
-  for (const float wrong : {0.0F, -1.0F, std::numeric_limits<float>::infinity(),
-                            std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float wrong :
+       {0.0F, -1.0F, 0x1p126F, 0x1p-127F, std::numeric_limits<float>::infinity(),
+        std::numeric_limits<float>::quiet_NaN()}) {
     EXPECT_NE(changed("k_proj.input_scale", {one_float(name, wrong)}).find(name), std::string::npos)
         << wrong;
   }

@@ -286,9 +286,10 @@ void add_build_command(CLI::App& app, Action* action) {
   command->add_flag("--all", options->all, "exit code 1 if a layer of the model has no kernel");
   add_json_option(*command, &options->json);
   command->footer(
-      "A folder with tensors gives exactly the specs that heddle repack writes for it; of a "
-      "config\n"
-      "alone, what it cannot tell is assumed, and said.\n"
+      "A folder with tensors gives exactly the specs that heddle repack writes for it, and what "
+      "makes\n"
+      "activations of 8 bits where layers take them; of a config alone, what it cannot tell is\n"
+      "assumed, and said.\n"
       "Every layer of a model is listed, with what serves it or why nothing does; --all makes the\n"
       "exit code 1 if a layer has no kernel. Of a list of specs it is 1 if one cannot be served.\n"
       "TILE is tokens x rows x depth, then stages (s) and split-K (k).\n"
