@@ -10,6 +10,7 @@
 #include "checkpoint/module_place.h"
 #include "checkpoint/output_plan.h"
 #include "generator/model/model_builder.h"
+#include "generator/model/row_kernels.h"
 #include "generator/spec/document.h"
 
 namespace heddle {
@@ -145,6 +146,15 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
   }
 }
 
+// What makes X of eight bits where a layer takes it. Other norms and activations are the engine's.
+void add_rows_of_bytes(const CheckpointConfig& config, Model* model) {
+  const auto bytes = std::find_if(
+      model->kernels.begin(), model->kernels.end(),
+      [](const ModelKernel& kernel) { return kernel.spec.gemm().has_byte_activations(); });
+  if (bytes == model->kernels.end() || !config.decoder) return;
+  add_row_kernels(*config.decoder, bytes->spec.gemm().output_dtype(), model);
+}
+
 }  // namespace
 
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
@@ -208,6 +218,7 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
   add_plain(checkpoint, consumed, options.dense, &layers);
   model.layers = layers.take();
   model.notes = std::move(plan.notes);
+  add_rows_of_bytes(config, &model);
   if (!config.is_known && !config.model_type.empty()) {
     model.notes.push_back("the model type \"" + excerpt(config.model_type) +
                           "\" is not known to Heddle: its layers are what the tensors show");

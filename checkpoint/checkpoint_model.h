@@ -10,8 +10,9 @@
 namespace heddle {
 
 // Exactly the specs that repack_checkpoint() writes into its metadata, each once, in the order of
-// the layers' names. A kernel's name is the last component of the first such layer's. Throws as
-// plan_layers() does, Error(kUnsupported, "checkpoint.not_quantised") without a quantised layer.
+// the layers' names; where a layer takes activations of eight bits also Model::rows. A kernel's
+// name is the last component of the first such layer's. Throws as plan_layers() does,
+// Error(kUnsupported, "checkpoint.not_quantised") without a quantised layer.
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const PackOptions& options = {});
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/model/byte_activations.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
 #include "generator/model/family.h"
@@ -122,6 +123,7 @@ std::vector<Fusion> CheckpointConfig::usual_fusions() {
 }
 
 CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
+  check_activation_bits(texts.activation_bits);
   Findings findings("checkpoint");
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();

@@ -63,9 +63,15 @@ void read_files_beside(const std::string& path, ConfigFiles* files) {
   }
 }
 
-CheckpointConfig read_checkpoint_config(const ConfigFiles& files, bool engine_rotates) {
+void ConfigRequest::apply(ModelConfigTexts* texts) const {
+  texts->engine_rotates = engine_rotates;
+  texts->activation_bits = activation_bits;
+  texts->arch = arch;
+}
+
+CheckpointConfig read_checkpoint_config(const ConfigFiles& files, const ConfigRequest& request) {
   ModelConfigTexts texts = files.texts();
-  texts.engine_rotates = engine_rotates;
+  request.apply(&texts);
   try {
     return read_checkpoint_config(texts);
   } catch (const Error& error) {

@@ -28,8 +28,17 @@ ConfigFiles read_config_files(const std::string& path);
 // The same of those beside config.json alone.
 void read_files_beside(const std::string& path, ConfigFiles* files);
 
+// What the user says beside the files; as in CheckpointOptions.
+struct ConfigRequest {
+  bool engine_rotates = false;
+  int activation_bits = 0;
+  int arch = 0;
+
+  void apply(ModelConfigTexts* texts) const;
+};
+
 // As read_checkpoint_config(texts); errors name the place.
-CheckpointConfig read_checkpoint_config(const ConfigFiles& files, bool engine_rotates);
+CheckpointConfig read_checkpoint_config(const ConfigFiles& files, const ConfigRequest& request);
 
 }  // namespace heddle
 

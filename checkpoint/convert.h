@@ -49,7 +49,9 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
 // checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their parts have.
 // The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON. Of
 // one of several ranks "heddle.tp" is "<rank>/<size>"; all other tensors are there as a whole. Of a
-// head that was quantised here "heddle.lm_head" is the number of bits.
+// head that was quantised here "heddle.lm_head" is the number of bits. <layer>.input_scale F32 [1]
+// is the static scale of activations of eight bits; where a layer takes such "heddle.activations"
+// is 8.
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options);
 

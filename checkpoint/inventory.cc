@@ -68,9 +68,11 @@ constexpr Suffix kSuffixes[] = {
     {".svh", kExl3},
 };
 
-// Tensors of integers that are no codes: positions, masks, tables of routing.
-constexpr std::string_view kPlainIntegers[] = {"position_ids", "relative_position_index",
-                                               "num_batches_tracked", "tid2eid", "inv_freq"};
+// Tensors of integers that are no codes: positions, masks, tables of routing, zero points of
+// activations.
+constexpr std::string_view kPlainIntegers[] = {
+    "position_ids", "relative_position_index", "num_batches_tracked", "tid2eid",
+    "inv_freq",     "input_zero_point"};
 
 std::string_view leaf(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 

@@ -4,6 +4,7 @@
 #define HEDDLE_CHECKPOINT_LAYER_PLAN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct PackedLayer {
   std::vector<std::int64_t> heights;      // rows of a matrix of each part
   std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
   Companions companions;
+  std::optional<float> input_scale{};  // of activations whose scale is static
 };
 
 struct LayerPlan {

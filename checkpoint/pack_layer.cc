@@ -54,6 +54,11 @@ void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matr
   GemmSpec gemm = layer.spec();
   gemm.epilogue = spec.gemm().epilogue;
   gemm.pre_scale = spec.gemm().pre_scale;
+  if (spec.gemm().has_byte_activations()) {
+    gemm.output = gemm.activation;
+    gemm.activation = spec.gemm().activation;
+    gemm.activation_scale = spec.gemm().activation_scale;
+  }
   if (layer.matrices() == matrices && layer.permutation() == permutation &&
       Spec::from_gemm(gemm).canonical_json() == spec.canonical_json()) {
     return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/input_scale.h"
 #include "checkpoint/output_plan.h"
 #include "checkpoint/pack_layer.h"
 
@@ -33,8 +34,15 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
     std::optional<MadeTensor> pre_scale = layer.companions.pre_scale();
     consume(bias, &consumed);
     consume(pre_scale, &consumed);
+    std::optional<MadeTensor> input_scale;
+    if (layer.input_scale) {
+      input_scale = made_input_scale(layer.group.name, *layer.input_scale);
+      for (std::string& name : input_scale_tensors(checkpoint, layer.group)) {
+        consumed.push_back(std::move(name));
+      }
+    }
     packed.layers.push_back({std::move(layer), std::move(weights), std::move(permutation),
-                             std::move(bias), std::move(pre_scale)});
+                             std::move(bias), std::move(pre_scale), std::move(input_scale)});
   }
   packed.others = copies_of_others(checkpoint, consumed);
   packed.unserved = std::move(plan.unserved);

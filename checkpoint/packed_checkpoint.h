@@ -20,6 +20,7 @@ struct PackedLayerTensors {
   std::optional<MadeTensor> permutation;
   std::optional<MadeTensor> bias;
   std::optional<MadeTensor> pre_scale;
+  std::optional<MadeTensor> input_scale;
 };
 
 // `heddle repack` writes it to a file, CheckpointReader hands it out.

@@ -66,7 +66,7 @@ struct CheckpointReader::State {
       : checkpoint(path),
         config(read_checkpoint_config(
             read_config_files(options.config.empty() ? config_beside(path) : options.config),
-            options.engine_rotates)) {
+            {options.engine_rotates, options.activation_bits, options.arch})) {
     const PackOptions pack = {options.fuse,  options.choice, options.parallel,
                               options.gated, options.dense,  options.lm_head_bits};
     PackedCheckpoint packed = packed_checkpoint(checkpoint, config, pack);
@@ -152,6 +152,7 @@ struct CheckpointReader::State {
                           public_tensor(tensors.permutation),
                           public_tensor(tensors.bias),
                           public_tensor(tensors.pre_scale),
+                          public_tensor(tensors.input_scale),
                           0};
     layer.layout_version = heddle::layout_version(layer.spec.weight());
     for (std::size_t i = 0; i < from.group.parts.size(); ++i) {
@@ -161,7 +162,8 @@ struct CheckpointReader::State {
       }
     }
     add(std::move(tensors.weights));
-    for (auto* companion : {&tensors.permutation, &tensors.bias, &tensors.pre_scale}) {
+    for (auto* companion :
+         {&tensors.permutation, &tensors.bias, &tensors.pre_scale, &tensors.input_scale}) {
       if (companion->has_value()) add(std::move(**companion));
     }
     layers.push_back(std::move(layer));

@@ -32,6 +32,11 @@ std::map<std::string, std::string> metadata_of(const PackedCheckpoint& packed,
     metadata[tensors.weights.info.name] = spec.canonical_json();
     version = std::max(version, layout_version(spec.weight()));
   }
+  const bool bytes = std::any_of(packed.layers.begin(), packed.layers.end(),
+                                 [](const PackedLayerTensors& tensors) {
+                                   return tensors.layer.spec.gemm().has_byte_activations();
+                                 });
+  if (bytes) metadata["heddle.activations"] = "8";
   metadata["heddle.layout"] = std::to_string(version);
   return metadata;
 }
@@ -52,6 +57,7 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   for (PackedLayerTensors& tensors : packed.layers) {
     plan.add(std::move(tensors.weights));
     if (tensors.permutation) plan.add(std::move(*tensors.permutation));
+    if (tensors.input_scale) plan.add(std::move(*tensors.input_scale));
   }
   // Companions that are no copies follow the weights; the others lie among the copies.
   std::vector<MadeTensor> copies = std::move(packed.others);

@@ -61,6 +61,8 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   options.gated = given.gated != 0;
   options.dense = given.dense != 0;
   options.lm_head_bits = given.lm_head_bits;
+  options.activation_bits = given.activation_bits;
+  options.arch = given.arch;
   return options;
 }
 
@@ -89,7 +91,8 @@ heddle_checkpoint::heddle_checkpoint(const std::string& path,
   for (const CheckpointLayer& layer : reader.layers()) {
     specs.push_back(layer.spec.canonical_json());
     add(layer.packed);
-    for (const auto* companion : {&layer.permutation, &layer.bias, &layer.pre_scale}) {
+    for (const auto* companion :
+         {&layer.permutation, &layer.bias, &layer.pre_scale, &layer.input_scale}) {
       if (companion->has_value()) add(**companion);
     }
   }
@@ -173,6 +176,7 @@ heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_
     values.permutation = to_c(from.permutation);
     values.bias = to_c(from.bias);
     values.pre_scale = to_c(from.pre_scale);
+    values.input_scale = to_c(from.input_scale);
     write_struct(values, layer, "heddle_checkpoint_layer_info");
   });
 }

@@ -64,6 +64,8 @@ heddle_status heddle_model_create(const heddle_model_texts* texts, heddle_model*
     configs.gated = given.gated != 0;
     configs.dense = given.dense != 0;
     configs.lm_head_bits = given.lm_head_bits;
+    configs.activation_bits = given.activation_bits;
+    configs.arch = given.arch;
     *model = new heddle_model(heddle::model_from_config(configs));
   });
 }

@@ -82,6 +82,7 @@ static int32_t show(void* user, const char* kernel_name, size_t done, size_t tot
 
 int main(int argc, char** argv) {
   heddle_model_texts texts;
+  heddle_target_info gpu;
   heddle_model* model = NULL;
   heddle_target* target = NULL;
   heddle_runtime* runtime = NULL;
@@ -95,8 +96,11 @@ int main(int argc, char** argv) {
   memset(&texts, 0, sizeof texts);
   texts.struct_size = sizeof texts;
   texts.config = read_file(argv[1]);
-  need(heddle_model_create(&texts, &model), argv[1]);
+  gpu.struct_size = sizeof gpu;
   need(heddle_target_create(argv[2], strlen(argv[2]), &target), "target");
+  need(heddle_target_get(target, &gpu), "target");
+  texts.arch = 10 * gpu.major + gpu.minor; /* decides whether activations have 8 bits */
+  need(heddle_model_create(&texts, &model), argv[1]);
   count = specs_of(model, &specs);
 
   need(heddle_runtime_create(NULL, &runtime), "runtime");

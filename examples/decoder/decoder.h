@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "cuda.h"
 #include "model.h"
@@ -45,12 +46,15 @@ class Decoder {
                                                 model.vocabulary * model.hidden);
     embeddings_.resize(embeddings.bytes);
     model.reader.read(embeddings, embeddings_.data(), embeddings.bytes);
-    head_.push_back(load("lm_head", model.head));
+    head_.push_back(load("lm_head", model.head, model.norm(model.head)));
 
     const heddle::AttentionShape& shape = model.attend.decode_attention().shape;
     const std::size_t column = 2 * kChunk * model.sequences;  // bytes
     x_ = allocate(column * model.hidden);
     h_ = allocate(column * model.hidden);
+    codes_ = allocate(column / 2 * widest_x_);
+    scales_ = allocate(2 * column);
+    zero_points_ = allocate(2 * column);
     qkv_ = allocate(column * (shape.heads + 2 * shape.kv_heads) * shape.head_dim);
     q_ = allocate(column * shape.heads * shape.head_dim);
     attended_ = allocate(q_.bytes);
@@ -105,6 +109,11 @@ class Decoder {
   struct Linear {
     heddle::GemmKernel kernel;
     heddle::GemmArgs args;  // what all launches have in common
+    // What makes X: a norm, or of a matrix behind none what rounds 16 bits to 8, where it takes 8.
+    std::optional<heddle::RowTransformKernel> before;
+    bool takes_bytes = false;      // X of 8 bits
+    bool has_zero_points = false;  // of its rows
+    Input input_scale;             // of X of 8 bits, where it is static
   };
   struct Layer {
     std::vector<Linear> matrices;  // by Matrix
@@ -139,13 +148,25 @@ class Decoder {
     return upload(model_.sixteen_bits(model_.reader.tensor(name), elements));
   }
 
-  Linear load(const std::string& name, const heddle::Spec& spec) {
+  // `before`: of what makes its X.
+  Linear load(const std::string& name, const heddle::Spec& spec,
+              const std::optional<heddle::Spec>& before) {
     const heddle::CheckpointLayer& layer = model_.reader.layer(name);
     const auto [n, k] = std::pair(spec.gemm().shape.n, spec.gemm().shape.k);
     const Output weights = allocate(layer.packed.bytes);
     uploader_.pack(model_.reader, layer, weights);
-    Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}};
+    Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}, {}, false, false, {}};
     linear.args.weights = weights;
+    if (before) linear.before = runtime_.kernel<heddle::RowTransformKernel>(*before);
+    linear.takes_bytes = spec.gemm().has_byte_activations();
+    linear.has_zero_points = !spec.gemm().activation_scale.symmetric;
+    widest_x_ = std::max(widest_x_, k);
+    if (layer.input_scale) {
+      linear.input_scale = upload(*layer.input_scale);
+    } else if (spec.gemm().activation_scale.granularity == heddle::RowGranularity::kTensor) {
+      throw std::runtime_error(name + " takes activations with one scale that is found at run " +
+                               "time, which no kernel does here: --activations 16");
+    }
     if (layer.bias) linear.args.bias = upload(model_.sixteen_bits(*layer.bias, n));
     if (layer.pre_scale) linear.args.pre_scale = upload(model_.sixteen_bits(*layer.pre_scale, k));
     if (layer.permutation) linear.args.permutation = upload(*layer.permutation);
@@ -155,7 +176,14 @@ class Decoder {
     const auto name = [&](const char* module) { return Model::name_of(number, module); };
     Layer layer;
     for (const Matrix matrix : {kQkv, kO, kGateUp, kDown}) {
-      layer.matrices.push_back(load(name(kMatrices[matrix]), model_.linear(number, matrix)));
+      const heddle::Spec spec = model_.linear(number, matrix);
+      std::optional<heddle::Spec> before;
+      if (Model::is_behind_norm(matrix)) {
+        before = model_.norm(spec, number > 0 || matrix != kQkv);
+      } else if (spec.gemm().has_byte_activations()) {
+        before = model_.quantize(spec);
+      }
+      layer.matrices.push_back(load(name(kMatrices[matrix]), spec, before));
     }
     layer.input_norm = upload(name("input_layernorm.weight"), model_.hidden);
     layer.middle_norm = upload(name("post_attention_layernorm.weight"), model_.hidden);
@@ -177,11 +205,25 @@ class Decoder {
     return layer;
   }
 
-  void multiply(const Linear& linear, Input x, Output y, std::int64_t m) const {
+  // `rows` has X of 16 bits and what a norm takes: makes X as the matrix takes it, in `sixteen` or
+  // in codes_, and multiplies it.
+  void multiply(const Linear& linear, heddle::RowTransformArgs rows, Output sixteen,
+                Output y) const {
+    const bool is_static = linear.input_scale.data != nullptr;
     heddle::GemmArgs args = linear.args;
-    args.x = x;
+    args.x = rows.x;
+    if (linear.before) {
+      rows.y = linear.takes_bytes ? codes_ : sixteen;
+      if (linear.takes_bytes && is_static) rows.tensor_scale = linear.input_scale;
+      if (linear.takes_bytes && !is_static) rows.scales = scales_;
+      if (linear.has_zero_points) rows.zero_points = zero_points_;
+      linear.before->launch(rows, stream_);
+      args.x = rows.y;
+    }
+    if (linear.takes_bytes) args.x_scales = is_static ? linear.input_scale : Input(scales_);
+    if (linear.has_zero_points) args.x_zero_points = zero_points_;
     args.y = y;
-    args.m = m;
+    args.m = rows.m;
     args.workspace = workspace_;
     linear.kernel.launch(args, stream_);
   }
@@ -190,9 +232,8 @@ class Decoder {
   // the last layer's keys and values, which are all that later tokens need of them.
   void launch_layers(int tokens) const {
     const std::int64_t m = tokens * model_.sequences;
-    const heddle::RowTransformKernel first_norm(kernels_[0]), add_norm(kernels_[1]);
-    const heddle::KvAppendKernel append(kernels_[2]);
-    const heddle::DecodeAttentionKernel attend(kernels_[tokens == 1 ? 3 : 4]);
+    const heddle::KvAppendKernel append(kernels_[0]);
+    const heddle::DecodeAttentionKernel attend(kernels_[tokens == 1 ? 1 : 2]);
     const heddle::AttentionShape& shape = model_.attend.decode_attention().shape;
     const std::int64_t row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;  // of qkv_
     const auto from_head = [&](std::int64_t head) {
@@ -213,33 +254,36 @@ class Decoder {
     attention.q = q_;
     attention.out = attended_;
     attention.workspace = workspace_;
-    heddle::RowTransformArgs norm;
-    norm.x = x_;
-    norm.y = h_;
-    norm.m = m;
-    norm.weight = layers_[0].input_norm;
-    first_norm.launch(norm, stream_);
-    norm.x = h_;         // from here on what the last matrix has made,
-    norm.residual = x_;  // which is added to the sum of all before it
+    // What is to become X: of a norm, and of 16 bits as they are.
+    const auto normalised = [&](Input weight, bool first = false) {
+      heddle::RowTransformArgs norm;
+      norm.x = first ? x_ : h_;        // what the last matrix has made
+      if (!first) norm.residual = x_;  // is added to the sum of all before it
+      norm.weight = weight;
+      norm.m = m;
+      return norm;
+    };
+    const auto plain = [&](Input x) {
+      heddle::RowTransformArgs rows;
+      rows.x = x;
+      rows.m = m;
+      return rows;
+    };
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const Layer& layer = layers_[i];
       const bool last = i + 1 == layers_.size();
-      multiply(layer.matrices[kQkv], h_, qkv_, m);
+      multiply(layer.matrices[kQkv], normalised(layer.input_norm, i == 0), h_, qkv_);
       appended.cache = attention.cache = layer.cache;
       appended.q_norm = layer.q_norm;
       appended.k_norm = layer.k_norm;
       append.launch(appended, stream_);
       if (tokens > 1 && last) return;
       attend.launch(attention, stream_);
-      multiply(layer.matrices[kO], attended_, h_, m);
-      norm.weight = layer.middle_norm;
-      add_norm.launch(norm, stream_);
-      multiply(layer.matrices[kGateUp], h_, inner_, m);
-      multiply(layer.matrices[kDown], inner_, h_, m);
-      norm.weight = last ? final_norm_ : layers_[i + 1].input_norm;
-      add_norm.launch(norm, stream_);
+      multiply(layer.matrices[kO], plain(attended_), {}, h_);
+      multiply(layer.matrices[kGateUp], normalised(layer.middle_norm), h_, inner_);
+      multiply(layer.matrices[kDown], plain(inner_), {}, h_);
     }
-    multiply(head_[0], h_, logits_, m);
+    multiply(head_[0], normalised(final_norm_), h_, logits_);
   }
 
   // The tokens' embeddings, and the lengths that sequences have with them.
@@ -266,6 +310,8 @@ class Decoder {
   std::vector<heddle::Kernel> kernels_;  // in the order of Model::specs()
   Output block_table_, offsets_, lengths_, workspace_;
   Output x_, h_, qkv_, q_, attended_, inner_, logits_, final_norm_;
+  Output codes_, scales_, zero_points_;  // X of 8 bits
+  std::int64_t widest_x_ = 0;            // columns
   std::vector<Layer> layers_;
   std::vector<Linear> head_;              // one
   std::vector<std::uint8_t> embeddings_;  // [vocabulary][hidden], on the host

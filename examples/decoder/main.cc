@@ -8,13 +8,14 @@
 constexpr const char* kUsage =
     R"(usage: heddle_decoder FOLDER --prompt 1,2,3 [--prompt 4,5 ...] [--tokens N] [--batch N]
                       [--kv DTYPE[:GRANULARITY[:GROUP]]] [--time]
-       heddle_decoder FOLDER --specs --batch N [--kv ...]
+       heddle_decoder FOLDER --specs --batch N [--kv ...] [--activations 16]
 
 Prints the tokens that follow each prompt.
   --tokens  how many of them; 32 if not given
   --batch   so many sequences, which have the prompts in turn
   --kv      the cache; int8:head if not given
   --time    also the median of a step's graph in ms
+  --activations 16: X has 16 bits where the checkpoint says 8, too
   --specs   print the specs of all kernels, a list that heddle build takes; needs no GPU
 )";
 
@@ -26,8 +27,11 @@ int number(const std::string& option, const std::string& text) {
 
 int main(int argc, char** argv) try {
   const std::vector<std::string> args(argv, argv + argc);
-  std::map<std::string, std::string> options = {
-      {"--tokens", "32"}, {"--batch", "0"}, {"--kv", "int8:head"}, {"--prompt", ""}};
+  std::map<std::string, std::string> options = {{"--tokens", "32"},
+                                                {"--batch", "0"},
+                                                {"--kv", "int8:head"},
+                                                {"--prompt", ""},
+                                                {"--activations", "0"}};
   std::vector<std::vector<int>> prompts;
   std::size_t longest = 0;
   bool time = false, print_specs = false;
@@ -57,7 +61,12 @@ int main(int argc, char** argv) try {
   const int steps = number("--tokens", options["--tokens"]);
   const std::size_t batch = number("--batch", options["--batch"]);
 
-  const Model model(args[1], options["--kv"], std::max(batch, prompts.size()));
+  heddle::Runtime runtime;
+  std::string why_not;
+  const bool has_device = runtime.has_device(&why_not);
+  const Model model(args[1], options["--kv"], std::max(batch, prompts.size()),
+                    has_device ? runtime.device_target().arch() : 0,
+                    number("--activations", options["--activations"]));
   for (const std::string& note : model.reader.notes()) std::cerr << "note: " << note << "\n";
   const std::vector<heddle::Spec> specs = model.specs();  // names a layer that is not there
   if (print_specs) {
@@ -68,8 +77,7 @@ int main(int argc, char** argv) try {
     return 0;
   }
   for (std::size_t s = 0; prompts.size() < batch; ++s) prompts.push_back(prompts[s]);
-  heddle::Runtime runtime;
-  if (std::string why_not; !runtime.has_device(&why_not)) {
+  if (!has_device) {
     std::cout << "no GPU: " << why_not << "\n";
     return 77;
   }

@@ -19,9 +19,12 @@ inline constexpr const char* kMatrices[] = {"self_attn.qkv_proj", "self_attn.o_p
                                             "mlp.gate_up_proj", "mlp.down_proj"};
 
 struct Model {
-  // `kv` names the cache: "int8:head". Throws with the reason for what this engine does not serve.
-  Model(const std::string& folder, const std::string& kv, std::int64_t batch)
-      : reader(folder, options()), sequences(batch) {
+  // `kv` names the cache: "int8:head". `arch` is the GPU's, 0 for any, and with `activation_bits`
+  // says whether matrices that the checkpoint quantises so take X of 8 bits: CheckpointOptions.
+  // Throws with the reason for what this engine does not serve.
+  Model(const std::string& folder, const std::string& kv, std::int64_t batch, int arch = 0,
+        int activation_bits = 0)
+      : reader(folder, options(arch, activation_bits)), sequences(batch) {
     std::ifstream file(folder + "/config.json");
     const std::string config(std::istreambuf_iterator<char>(file), {});
     heddle::ModelConfigTexts texts;
@@ -50,16 +53,7 @@ struct Model {
     attention.shape.query_len = kChunk;
     attend_chunk = heddle::Spec::from_decode_attention(attention);
 
-    heddle::RowTransformSpec row;
-    row.shape = {hidden, sequences, kChunk * sequences};
-    row.input = attention.activation;
-    row.output.dtype = heddle::row_dtype(row.input);
-    row.norm.type = heddle::NormType::kRms;
-    row.norm.epsilon = static_cast<float>(model.norm_epsilon);
-    norm = heddle::Spec::from_row_transform(row);
-    row.residual = true;
-    add_norm = heddle::Spec::from_row_transform(row);
-
+    epsilon = static_cast<float>(model.norm_epsilon);
     // lm_head is for one token of each sequence, and logits are FP32.
     heddle::GemmSpec gemm = reader.layer("lm_head").spec.gemm();
     expect("lm_head", gemm, vocabulary, hidden);
@@ -96,18 +90,43 @@ struct Model {
     gemm.shape.m_max = kChunk * sequences;
     return heddle::Spec::from_gemm(gemm);
   }
-  // Every kernel once, for Runtime::prepare().
+  // The norm ahead of a matrix, which writes X as the matrix takes it: 16 bits, or 8 with scales.
+  // All but the first also add what the matrix before has made to the residual stream.
+  heddle::Spec norm(const heddle::Spec& matrix, bool residual = true) const {
+    heddle::RowTransformSpec row = rows(matrix);
+    row.norm.type = heddle::NormType::kRms;
+    row.norm.epsilon = epsilon;
+    row.residual = residual;
+    return heddle::Spec::from_row_transform(row);
+  }
+  // X of 16 bits as a matrix takes it that no norm is ahead of. Precondition: it takes 8 bits.
+  heddle::Spec quantize(const heddle::Spec& matrix) const {
+    return heddle::Spec::from_row_transform(rows(matrix));
+  }
+  // Every kernel once, for Runtime::prepare(); those of the cache first.
   std::vector<heddle::Spec> specs() const {
-    std::vector<heddle::Spec> all = {norm, add_norm, append, attend, attend_chunk, head};
-    std::map<std::string, heddle::Spec> linears;  // those of most layers are alike
+    std::vector<heddle::Spec> all = {append, attend, attend_chunk, head};
+    std::map<std::string, heddle::Spec> others;  // those of most layers are alike
+    const auto add = [&others](const heddle::Spec& spec) {
+      others.emplace(spec.canonical_json(), spec);
+    };
+    add(norm(linear(0, kQkv), false));
+    add(norm(head));
     for (int i = 0; i < layers; ++i) {
       for (const Matrix matrix : {kQkv, kO, kGateUp, kDown}) {
-        linears.emplace(linear(i, matrix).canonical_json(), linear(i, matrix));
+        const heddle::Spec spec = linear(i, matrix);
+        add(spec);
+        if (is_behind_norm(matrix)) {
+          add(norm(spec));
+        } else if (spec.gemm().has_byte_activations()) {
+          add(quantize(spec));
+        }
       }
     }
-    for (const auto& entry : linears) all.push_back(entry.second);
+    for (const auto& entry : others) all.push_back(entry.second);
     return all;
   }
+  static bool is_behind_norm(Matrix matrix) { return matrix == kQkv || matrix == kGateUp; }
   [[noreturn]] static void refuse(const std::string& why) { throw std::runtime_error(why); }
   static void expect(const std::string& name, const heddle::GemmSpec& gemm,
                      std::int64_t columns_of_y, std::int64_t columns_of_x) {
@@ -116,8 +135,10 @@ struct Model {
            std::to_string(gemm.shape.k) + "; by config.json it makes " +
            std::to_string(columns_of_y) + " of " + std::to_string(columns_of_x));
   }
-  static heddle::CheckpointOptions options() {
+  static heddle::CheckpointOptions options(int arch, int activation_bits) {
     heddle::CheckpointOptions options;
+    options.arch = arch;
+    options.activation_bits = activation_bits;
     options.gated = true;  // the kernel of gate_up_proj also computes silu(gate) * up
     options.dense = true;  // what is not quantised, lm_head as a rule, is packed as it is
     return options;
@@ -126,6 +147,23 @@ struct Model {
   heddle::CheckpointReader reader;
   std::int64_t sequences, hidden, vocabulary;
   int layers;
-  heddle::TensorType type;  // of activations
-  heddle::Spec norm, add_norm, append, attend, attend_chunk, head;
+  float epsilon;
+  heddle::TensorType type;  // of activations of 16 bits
+  heddle::Spec append, attend, attend_chunk, head;
+
+ private:
+  // Rows that become a matrix's X.
+  heddle::RowTransformSpec rows(const heddle::Spec& matrix) const {
+    const heddle::GemmSpec& gemm = matrix.gemm();
+    heddle::RowTransformSpec row;
+    row.shape = {gemm.shape.k, sequences, kChunk * sequences};
+    row.input = attend.decode_attention().activation;
+    row.output.dtype = heddle::row_dtype(row.input);
+    if (!gemm.has_byte_activations()) return row;
+    row.output.dtype = gemm.activation == heddle::DType::kInt8 ? heddle::RowDtype::kInt8
+                                                               : heddle::RowDtype::kFp8E4m3;
+    row.output.granularity = gemm.activation_scale.granularity;
+    row.output.symmetric = gemm.activation_scale.symmetric;
+    return row;
+  }
 };

@@ -1,6 +1,7 @@
 // compressed-tensors: groups of modules, each with a format and a type of weights of its own.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "generator/model/method_readers.h"
 #include "generator/model/scheme_fields.h"
@@ -86,6 +87,34 @@ Scheme read_weights(const ConfigReader& config, const std::string& format) {
                       "compressed-tensors in the format " + quoted(format) +
                           " with weights of this type and " + std::to_string(bits) + " bits",
                       quoted(type), "a pair of format and type that docs/checkpoints.md lists");
+}
+
+// The defaults are those of the library that writes these configs.
+ActivationScheme read_activations(const ConfigReader& config) {
+  const std::int64_t bits = config.has("num_bits") ? config.required_integer("num_bits") : 8;
+  if (bits != 8) return unserved_activations("activations of " + std::to_string(bits) + " bits");
+  const std::string type = config.string_or("type", "int");
+  if (type != "int" && type != "float") {
+    return unserved_activations("activations of the type " + quoted(type));
+  }
+  const DType dtype = type == "int" ? DType::kInt8 : DType::kFp8E4m3;
+  const std::int64_t group = config.has("group_size") ? config.required_integer("group_size") : 0;
+  const std::string strategy = config.string_or("strategy", group > 0 ? "group" : "tensor");
+  const bool dynamic = config.is_true("dynamic");
+  ActivationScheme activation;
+  if (config.text("dynamic").empty() && strategy == "tensor") {
+    activation = static_activations(dtype);
+    activation.is_static = !dynamic;
+  } else if (dynamic && strategy == "token") {
+    activation = token_activations(dtype);
+  } else {
+    const std::string when = dynamic ? "found at run time" : "stored";
+    const std::string groups = group > 0 ? " of " + std::to_string(group) + " columns" : "";
+    return unserved_activations("activations whose scales are " + when + " by the strategy " +
+                                quoted(strategy) + groups);
+  }
+  activation.symmetric = config.bool_or("symmetric", true);
+  return activation;
 }
 
 void check_format(const ConfigReader& config, const std::string& format) {
@@ -196,9 +225,13 @@ std::vector<Target> read_groups(const ConfigReader& config, const std::string& f
     if (weights == nullptr) continue;  // activations alone
     const std::string own = group.string_or("format", format);
     check_format(group.has("format") ? group : config, own);
-    const int scheme = builder.scheme(
-        read_weights(ConfigReader(*weights, group.pointer("weights"), config.findings()), own));
-    if (group.object("input_activations") != nullptr) builder.note_activations();
+    Scheme stored =
+        read_weights(ConfigReader(*weights, group.pointer("weights"), config.findings()), own);
+    if (const Node* inputs = group.object("input_activations")) {
+      stored.activation = read_activations(
+          ConfigReader(*inputs, group.pointer("input_activations"), config.findings()));
+    }
+    const int scheme = builder.scheme(std::move(stored));
     std::vector<std::string> texts = group.strings("targets");
     if (!group.has("targets")) texts = {"Linear"};
     for (Target& target : targets_of(std::move(texts), scheme))

@@ -78,7 +78,7 @@ bool ConfigDocuments::mentions(const std::string& path) const {
 Quantization ConfigDocuments::quantization() const {
   const auto pointer = [](const std::optional<Node>& node) { return node ? &*node : nullptr; };
   return read_quantization({pointer(config_), pointer(hf_quant_config_), pointer(quantize_config_),
-                            texts_.engine_rotates},
+                            texts_.engine_rotates, texts_.activation_bits, texts_.arch},
                            findings_);
 }
 

@@ -5,6 +5,24 @@
 namespace heddle {
 namespace {
 
+// Dynamic scales of whole tensors are one for each row, as other engines have them: finer, and no
+// row depends on others. Scales of blocks go with those of 128 columns of a row.
+std::optional<ActivationScheme> read_activations(const ConfigReader& config,
+                                                 const Scheme& weights) {
+  constexpr std::string_view kKey = "activation_scheme";
+  if (!config.has(kKey)) return std::nullopt;
+  const std::string scheme = lower(config.string_or(kKey, ""));
+  if (scheme == "static") return static_activations(DType::kFp8E4m3);
+  if (scheme != "dynamic") {
+    return unserved_activations("activations of the scheme " + quoted(scheme));
+  }
+  if (weights.group_size.value_or(0) > 0) {
+    return unserved_activations("activations with a scale for each " +
+                                std::to_string(*weights.group_size) + " columns of a row");
+  }
+  return token_activations(DType::kFp8E4m3);
+}
+
 // Engines leave lm_head in 16 bits unless it is named.
 void otherwise_but_head(const Scheme& scheme, QuantizationBuilder& builder) {
   leave_out_head(builder);
@@ -17,7 +35,7 @@ void read_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
   Scheme scheme = fp8_scheme(kPerTensor);
   scheme.type = read_fp8_format(config, "fmt");
   read_block(config, "weight_block_size", scheme);
-  if (config.has("activation_scheme")) builder.note_activations();
+  scheme.activation = read_activations(config, scheme);
   if (config.has("quantized_layers")) read_quantized_layers(config, builder);
   for (const char* key : {"ignored_layers", "modules_to_not_convert"}) {
     exclude_modules(config, key, builder);
@@ -30,9 +48,15 @@ void read_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
 }
 
 void read_fbgemm_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
-  builder.note_activations();
+  Scheme scheme = fp8_scheme(kPerChannel);
+  scheme.activation = token_activations(DType::kFp8E4m3);
   exclude_modules(config, "modules_to_not_convert", builder);
-  otherwise_but_head(fp8_scheme(kPerChannel), builder);
+  if (config.has("activation_scale_ub") && builder.has_byte_activations(builder.scheme(scheme))) {
+    builder.note(
+        "no kernel bounds the scales of rows (activation_scale_ub, input_scale_ub): a row with "
+        "larger values is not clipped");
+  }
+  otherwise_but_head(scheme, builder);
 }
 
 void read_mxfp4(const ConfigReader& config, QuantizationBuilder& builder) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "generator/model/byte_activations.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
 #include "generator/model/dtype.h"
@@ -67,6 +68,7 @@ Model model_from_config(const ModelConfigTexts& texts) {
                 "lm_head cannot be quantised to " + std::to_string(texts.lm_head_bits) +
                     " bits; allowed: 4, 8, and 0 for none");
   }
+  check_activation_bits(texts.activation_bits);
   Findings findings("model");
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();

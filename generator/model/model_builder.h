@@ -3,6 +3,7 @@
 #define HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,8 @@ class ModelBuilder {
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   EpilogueSpec epilogue_of(const ModelLayer& layer);
   int kernel_of(const ModelLayer& layer, const WeightSpec& weight);
-  int kernel_with(const ModelLayer& layer, GemmSpec gemm);
+  int kernel_with(const ModelLayer& layer, GemmSpec gemm,
+                  const std::optional<ActivationScheme>& activation);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/model/byte_activations.h"
 #include "generator/model/group_size.h"
 #include "generator/model/model_builder.h"
 
@@ -48,7 +49,7 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   gemm.act_order = scheme.act_order;
   gemm.pre_scale = scheme.pre_scale;
   assume(scheme, layer.bias);
-  return kernel_with(layer, std::move(gemm));
+  return kernel_with(layer, std::move(gemm), scheme.activation);
 }
 
 // The same of weights that no quantiser has described: that are not quantised, or by Heddle itself.
@@ -56,15 +57,20 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const WeightSpec& weight) {
   GemmSpec gemm;
   gemm.weight = weight;
   assumed_bias_ = assumed_bias_ || layer.bias;
-  return kernel_with(layer, std::move(gemm));
+  return kernel_with(layer, std::move(gemm), std::nullopt);
 }
 
 // `gemm` has its weights' format and what is done to X; the layer's shape and types are added.
-int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm) {
+int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm,
+                              const std::optional<ActivationScheme>& activation) {
   gemm.shape.n = layer.n;
   gemm.shape.k = layer.k;
   gemm.activation = dtype_;
   gemm.epilogue = epilogue_of(layer);
+  if (activation) {
+    const std::string why = set_byte_activations(*activation, dtype_, &gemm);
+    if (!why.empty()) model_.notes.push_back(layer.name + ": " + kSixteenBitsNote + ": " + why);
+  }
   Spec spec = Spec::from_gemm(gemm, layer.name);
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
   for (std::size_t i = 0; i < model_.kernels.size(); ++i) {

@@ -1,4 +1,6 @@
 // NVIDIA's Model Optimizer: one algorithm for all modules, or one for each of them.
+#include <utility>
+
 #include "generator/model/method_readers.h"
 #include "generator/model/scheme_fields.h"
 
@@ -10,27 +12,29 @@ constexpr const char* kKnown =
     "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MXFP8, NVFP4, NVFP4_AWQ, W4A16_NVFP4 or "
     "MIXED_PRECISION";
 
-struct Algorithm {
-  Scheme scheme;
-  bool activations = true;  // quantised, too
-};
-
 // Nothing for one that is not known.
-std::optional<Algorithm> algorithm_of(const std::string& name) {
-  if (name == "FP8") return Algorithm{fp8_scheme(kPerTensor)};
-  if (name == "FP8_PER_CHANNEL_PER_TOKEN") return Algorithm{fp8_scheme(kPerChannel)};
-  if (name == "FP8_PB_WO") {
-    Scheme scheme = fp8_scheme(kFp8Block);
+std::optional<Scheme> algorithm_of(const std::string& name) {
+  Scheme scheme;
+  if (name == "FP8") {
+    scheme = fp8_scheme(kPerTensor);
+    scheme.activation = static_activations(DType::kFp8E4m3);
+  } else if (name == "FP8_PER_CHANNEL_PER_TOKEN") {
+    scheme = fp8_scheme(kPerChannel);
+    scheme.activation = token_activations(DType::kFp8E4m3);
+  } else if (name == "FP8_PB_WO") {
+    scheme = fp8_scheme(kFp8Block);
     scheme.block_rows = kFp8Block;
-    return Algorithm{scheme, false};
-  }
-  if (name == "MXFP8") return Algorithm{mxfp8_scheme()};
-  if (name == "NVFP4" || name == "NVFP4_AWQ" || name == "W4A16_NVFP4") {
-    Scheme scheme = nvfp4_scheme();
+  } else if (name == "MXFP8") {
+    scheme = mxfp8_scheme();
+    scheme.activation = unserved_activations("activations with a scale for each 32 columns");
+  } else if (name == "NVFP4" || name == "NVFP4_AWQ" || name == "W4A16_NVFP4") {
+    scheme = nvfp4_scheme();
     scheme.pre_scale = name == "NVFP4_AWQ";
-    return Algorithm{scheme, name != "W4A16_NVFP4"};
+    if (name != "W4A16_NVFP4") scheme.activation = unserved_activations("activations of 4 bits");
+  } else {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return scheme;
 }
 
 // A group that is not the algorithm's own: the tensors would be read wrongly.
@@ -63,16 +67,15 @@ void read_quantized_layers(const ConfigReader& config, QuantizationBuilder& buil
     }
     const ConfigReader fields(layers->items[i], child_pointer(pointer, module), config.findings());
     const std::string name = upper(fields.required_string("quant_algo"));
-    std::optional<Algorithm> algorithm = algorithm_of(name);
-    if (!algorithm) {
-      algorithm.emplace();
-      algorithm->scheme.unread = "Model Optimizer's " + quoted(name) +
-                                 " is not read: its codes would need an importer of their own";
+    std::optional<Scheme> scheme = algorithm_of(name);
+    if (scheme) {
+      check_group(fields, *scheme);
     } else {
-      check_group(fields, algorithm->scheme);
-      if (algorithm->activations) builder.note_activations();
+      scheme.emplace();
+      scheme->unread = "Model Optimizer's " + quoted(name) +
+                       " is not read: its codes would need an importer of their own";
     }
-    builder.rules().add_name(module, builder.scheme(algorithm->scheme));
+    builder.rules().add_name(module, builder.scheme(*std::move(scheme)));
   }
 }
 
@@ -91,18 +94,17 @@ void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder) {
     return;
   }
   if (name.empty()) return;
-  const std::optional<Algorithm> algorithm = algorithm_of(name);
-  if (!algorithm) {
+  const std::optional<Scheme> scheme = algorithm_of(name);
+  if (!scheme) {
     refuse_quantization(
         config, "quant_algo",
         "this form of Model Optimizer is not read: its codes would need an importer "
         "of their own",
         quoted(name), kKnown);
   }
-  check_group(config, algorithm->scheme);
-  if (algorithm->activations) builder.note_activations();
+  check_group(config, *scheme);
   exclude_all(config, builder);
-  builder.otherwise(builder.scheme(algorithm->scheme));
+  builder.otherwise(builder.scheme(*scheme));
 }
 
 }  // namespace heddle

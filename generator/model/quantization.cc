@@ -73,7 +73,7 @@ std::string method_of(const ConfigReader& config) {
 Quantization read_method(const ConfigReader& config, const std::string& method,
                          const QuantizationSources& sources) {
   const ConfigReader root(*sources.config, "", config.findings());
-  QuantizationBuilder builder(method, sources.engine_rotates, root.text("expert_dtype"));
+  QuantizationBuilder builder(method, sources, root.text("expert_dtype"));
   const auto* const reader = std::find_if(kReaders.begin(), kReaders.end(),
                                           [&](const auto& known) { return known.first == method; });
   if (reader != kReaders.end()) {

@@ -23,6 +23,17 @@ enum class Storage {
   kPlain,        // a code to a byte, or two codes of four bits: the tensors tell the rest
 };
 
+// How the activations of one module are quantised.
+struct ActivationScheme {
+  DType dtype = DType::kInt8;  // of eight bits
+  RowGranularity granularity = RowGranularity::kToken;
+  bool symmetric = true;
+  bool is_static = false;  // with kTensor: the checkpoint has the scale
+  std::string unserved{};  // "groups of 128 columns": what no kernel takes; empty where one may
+
+  bool operator==(const ActivationScheme&) const = default;
+};
+
 // How the weights of one module are quantised. Where the config does not say the groups they follow
 // from the shape of the scales.
 struct Scheme {
@@ -39,6 +50,8 @@ struct Scheme {
   bool tensor_scale = false;
   bool act_order = false;  // the config allows it; g_idx tells
   bool pre_scale = false;
+  // What kernels take in eight bits; absent where they take 16, whatever the config says.
+  std::optional<ActivationScheme> activation{};
   // Why modules of this scheme cannot be read, and what would be needed; empty where they can.
   std::string unread;
 
@@ -75,7 +88,9 @@ struct QuantizationSources {
   const Node* config = nullptr;           // config.json
   const Node* hf_quant_config = nullptr;  // Model Optimizer's hf_quant_config.json
   const Node* quantize_config = nullptr;  // AutoGPTQ's quantize_config.json, AutoAWQ's
-  bool engine_rotates = false;            // as in ModelConfigTexts
+  bool engine_rotates = false;            // this and those below as in ModelConfigTexts
+  int activation_bits = 0;
+  int arch = 0;
 };
 
 // Throws Error(kUnsupported, "model.quantization") for a quantisation that Heddle does not read,

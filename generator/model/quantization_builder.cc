@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/model/byte_activations.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -21,11 +22,12 @@ Quantization Quantization::uniform(std::string method, const Scheme& scheme) {
   return builder.take();
 }
 
-int QuantizationBuilder::scheme(const Scheme& scheme) {
+int QuantizationBuilder::scheme(Scheme scheme) {
+  if (scheme.activation) settle_activations(scheme);
   std::vector<Scheme>& schemes = result_.schemes_;
   const auto found = std::find(schemes.begin(), schemes.end(), scheme);
   const auto index = static_cast<int>(found - schemes.begin());
-  if (found == schemes.end()) schemes.push_back(scheme);
+  if (found == schemes.end()) schemes.push_back(std::move(scheme));
   return index;
 }
 
@@ -33,11 +35,24 @@ void QuantizationBuilder::otherwise(int scheme) {
   rules().add(*ModulePattern::make(ModulePattern::Kind::kEvery, ""), scheme);
 }
 
-void QuantizationBuilder::note_activations() {
-  if (std::exchange(noted_activations_, true)) return;
-  note(
-      "the scheme quantises activations, too: the kernels take them in 16 bits, which is at least "
-      "as accurate, and need no scales for them");
+void QuantizationBuilder::note_once(std::string text) {
+  const std::vector<std::string>& notes = result_.notes_;
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) note(std::move(text));
+}
+
+void QuantizationBuilder::settle_activations(Scheme& scheme) {
+  if (activation_bits_ != 0) {
+    scheme.activation.reset();
+    return note_once(std::string(kSixteenBitsNote) + ", and need no scales for them");
+  }
+  const std::string why = why_sixteen_bits(scheme, arch_);
+  if (why.empty()) {
+    return note_once("activations have 8 bits (" + activations_text(*scheme.activation) +
+                     "), which kernels of sm_90 alone take; --activations 16 (activation_bits) is "
+                     "for other GPUs");
+  }
+  scheme.activation.reset();
+  note_once(std::string(kSixteenBitsNote) + ": " + why);
 }
 
 void QuantizationBuilder::note_kv_scales() {

@@ -16,22 +16,29 @@ class QuantizationBuilder {
   static constexpr int kNotQuantized = ModuleRules::kNone;
 
   // `expert_dtype` is the config's field of that name: experts have weights of a type of their own.
-  explicit QuantizationBuilder(std::string method, bool engine_rotates = false,
+  // Of `sources` what the user wants counts here.
+  explicit QuantizationBuilder(std::string method, const QuantizationSources& sources = {},
                                std::string expert_dtype = {})
-      : engine_rotates_(engine_rotates), expert_dtype_(std::move(expert_dtype)) {
+      : engine_rotates_(sources.engine_rotates),
+        activation_bits_(sources.activation_bits),
+        arch_(sources.arch),
+        expert_dtype_(std::move(expert_dtype)) {
     result_.method_ = std::move(method);
   }
 
-  // The index of the scheme, for the rules. Equal schemes have one index.
-  int scheme(const Scheme& scheme);
+  // The index of the scheme, for the rules. Equal schemes have one index. Activations that no
+  // kernel takes in eight bits are taken off it, with a note.
+  int scheme(Scheme scheme);
+  // Whether kernels take the activations of the scheme with this index in eight bits.
+  bool has_byte_activations(int scheme) const {
+    return result_.schemes_[static_cast<std::size_t>(scheme)].activation.has_value();
+  }
   // Which modules have which scheme; and which of them are stored with 2:4 sparsity.
   ModuleRules& rules() { return result_.rules_; }
   ModuleRules& sparsity() { return result_.sparsity_; }
   // Every module that no rule before names.
   void otherwise(int scheme);
   void note(std::string text) { result_.notes_.push_back(std::move(text)); }
-  // The scheme quantises activations, too.
-  void note_activations();
   void note_kv_scales();
   // The model rotates activations at run time, as the field `key` says in `what`: a note where the
   // engine does it, else refused. Throws Error(kUnsupported, "model.quantization").
@@ -43,9 +50,13 @@ class QuantizationBuilder {
 
  private:
   Quantization result_;
+  void settle_activations(Scheme& scheme);
+  void note_once(std::string text);
+
   bool engine_rotates_;
+  int activation_bits_;
+  int arch_;
   std::string expert_dtype_;
-  bool noted_activations_ = false;
 };
 
 // Throws Error(kUnsupported, "model.quantization") that names the field `key` for a regular

@@ -1,4 +1,6 @@
 // AMD's Quark: a configuration for all modules, and others by shell pattern.
+#include <utility>
+
 #include "generator/model/method_readers.h"
 #include "generator/model/scheme_fields.h"
 
@@ -52,16 +54,42 @@ Scheme read_weight(const ConfigReader& config, const std::string& pack_method) {
   return unread("weights of dtype " + quoted(dtype) + " and qscheme " + quoted(place));
 }
 
+ActivationScheme read_activations(const ConfigReader& config) {
+  const std::string dtype = lower(config.string_or("dtype", ""));
+  const std::string place = lower(config.string_or("qscheme", ""));
+  const bool dynamic = config.is_true("is_dynamic");
+  const bool known = dtype == "fp8_e4m3" || dtype == "int8";
+  const DType type = dtype == "int8" ? DType::kInt8 : DType::kFp8E4m3;
+  ActivationScheme activation;
+  if (known && place == "per_tensor") {
+    activation = static_activations(type);
+    activation.is_static = !dynamic;
+  } else if (known && place == "per_token" && dynamic) {
+    activation = token_activations(type);
+  } else {
+    return unserved_activations("activations of dtype " + quoted(dtype) + " and qscheme " +
+                                quoted(place));
+  }
+  activation.symmetric = config.bool_or("symmetric", true);
+  return activation;
+}
+
 int read_module(const ConfigReader& config, const std::string& pack_method,
                 QuantizationBuilder& builder) {
   const Node* weight = config.node("weight");
   if (weight == nullptr) return QuantizationBuilder::kNotQuantized;
-  if (config.has("input_tensors")) builder.note_activations();
   if (weight->kind != Node::Kind::kObject) {
     return builder.scheme(unread("weights of several stages"));
   }
-  return builder.scheme(
-      read_weight(ConfigReader(*weight, config.pointer("weight"), config.findings()), pack_method));
+  Scheme scheme =
+      read_weight(ConfigReader(*weight, config.pointer("weight"), config.findings()), pack_method);
+  if (const Node* inputs = config.node("input_tensors")) {
+    scheme.activation = inputs->kind == Node::Kind::kObject
+                            ? read_activations(ConfigReader(
+                                  *inputs, config.pointer("input_tensors"), config.findings()))
+                            : unserved_activations("activations of several stages");
+  }
+  return builder.scheme(std::move(scheme));
 }
 
 // A rotation that was not made a part of the weights is work at run time.

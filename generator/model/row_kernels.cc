@@ -1,11 +1,14 @@
 #include "generator/model/row_kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "generator/model/row_forms.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -17,28 +20,50 @@ constexpr double kUsualEpsilon = 1e-6;
 class RowBuilder {
  public:
   RowBuilder(const Decoder& decoder, DType dtype, Model* model)
-      : decoder_(decoder), dtype_(dtype), model_(*model) {}
+      : decoder_(decoder), dtype_(dtype), model_(*model), forms_(decoder, dtype, *model) {}
 
   void add_norms();
   void add_activations();
+  // Of X that no norm and no activation makes in the form that its layer takes.
+  void add_quantize();
 
  private:
+  using Half = RowForms::Half;
+
+  // A norm, and how often a step has it.
+  struct Norm {
+    bool residual = false;
+    RowForm form;
+    int layers = 0;
+  };
+
   void add(const RowTransformSpec& spec, const char* name, std::string covers, int layers);
-  void add_norm(const char* name, bool residual, int layers);
-  RowTransformSpec rows(std::int64_t columns) const;
+  void add_quantize(const RowForm& form, std::int64_t columns, int layers);
+  void want_norm(bool residual, const WantedRows& wanted);
+  void want_norms();
+  void add_activation(const ModelLayer& layer, std::int64_t columns, bool gated,
+                      Activation activation);
+  RowTransformSpec rows(std::int64_t columns, const RowForm& form) const;
   bool has_lone_gate(const ModelLayer& up) const;
 
   const Decoder& decoder_;
   DType dtype_;
   Model& model_;
+  RowForms forms_;
   double epsilon_ = kUsualEpsilon;
+  bool has_norms_ = false;
+  std::vector<Norm> norms_;
+  // Layers, with a decoder layer that has them, whose X an activation makes as they take it.
+  std::set<std::pair<const ModelLayer*, int>> activated_;
 };
 
-RowTransformSpec RowBuilder::rows(std::int64_t columns) const {
+RowTransformSpec RowBuilder::rows(std::int64_t columns, const RowForm& form) const {
   RowTransformSpec spec;
   spec.shape.columns = columns;
   spec.input = dtype_;
-  spec.output.dtype = row_dtype(dtype_);
+  spec.output.dtype = form.dtype;
+  spec.output.granularity = form.granularity;
+  spec.output.symmetric = form.symmetric;
   return spec;
 }
 
@@ -63,13 +88,20 @@ void RowBuilder::add(const RowTransformSpec& rows, const char* name, std::string
   }
 }
 
-void RowBuilder::add_norm(const char* name, bool residual, int layers) {
-  RowTransformSpec spec = rows(decoder_.hidden);
-  spec.residual = residual;
-  spec.norm.type = NormType::kRms;
-  spec.norm.epsilon = static_cast<float>(epsilon_);
-  spec.norm.weight_offset = decoder_.norm == NormKind::kRmsPlusOne ? 1 : 0;
-  add(spec, name, residual ? "residual + norm" : "norm", layers);
+void RowBuilder::add_quantize(const RowForm& form, std::int64_t columns, int layers) {
+  add(rows(columns, form), "quantize", "X to 8 bits", layers);
+}
+
+void RowBuilder::want_norm(bool residual, const WantedRows& wanted) {
+  for (const RowForm& form : wanted.quantize) {
+    add_quantize(form, decoder_.hidden, 1);
+  }
+  for (Norm& norm : norms_) {
+    if (norm.residual != residual || norm.form != wanted.norm) continue;
+    ++norm.layers;
+    return;
+  }
+  norms_.push_back({residual, wanted.norm, 1});
 }
 
 void RowBuilder::add_norms() {
@@ -85,29 +117,52 @@ void RowBuilder::add_norms() {
   } else {
     model_.assumptions.emplace_back("the epsilon of norms is 1e-06, since the config has none");
   }
-  const bool plain = decoder_.plain_sum;
-  int halves = 0;
-  for (const DecodedBlock& block : decoder_.blocks) {
-    halves += block.halves * static_cast<int>(block.facts.layers.size());
+  has_norms_ = true;
+  want_norms();
+  std::stable_sort(norms_.begin(), norms_.end(),
+                   [](const Norm& a, const Norm& b) { return a.residual < b.residual; });
+  for (const Norm& norm : norms_) {
+    RowTransformSpec spec = rows(decoder_.hidden, norm.form);
+    spec.residual = norm.residual;
+    spec.norm.type = NormType::kRms;
+    spec.norm.epsilon = static_cast<float>(epsilon_);
+    spec.norm.weight_offset = decoder_.norm == NormKind::kRmsPlusOne ? 1 : 0;
+    add(spec, norm.residual ? "add_norm" : "norm", norm.residual ? "residual + norm" : "norm",
+        norm.layers);
   }
-  switch (decoder_.norm_place) {
-    case NormPlace::kBefore:
-      // The first norm has nothing to add yet. Each later one, the final one included, adds the
-      // output of the half before it, unless the model's sum is another one.
-      add_norm("norm", false, plain ? 1 : halves + 1);
-      if (plain) add_norm("add_norm", true, halves);
-      break;
-    case NormPlace::kAround:
-      add_norm("norm", false, (plain ? 1 : 2) * halves + 1);
-      if (plain) add_norm("add_norm", true, halves);
-      break;
-    case NormPlace::kAfter:
-      // The sum follows the norm there.
-      add_norm("norm", false, halves + 1);
-      break;
-    case NormPlace::kParallel:
-      add_norm("norm", false, static_cast<int>(decoder_.layers) + 1);
-      break;
+}
+
+void RowBuilder::want_norms() {
+  std::map<int, int> halves;  // of each decoder layer
+  for (const DecodedBlock& block : decoder_.blocks) {
+    for (const int index : block.facts.layers) halves[index] = block.halves;
+  }
+  const WantedRows plain = {forms_.plain(), {}};
+  // The first norm has nothing to add yet. Each later one, the final one included, adds the output
+  // of the half before it, unless the model's sum is another one.
+  bool is_first = true;
+  const auto want = [&](const WantedRows& wanted) {
+    want_norm(decoder_.plain_sum && !std::exchange(is_first, false), wanted);
+  };
+  for (const auto& [index, count] : halves) {
+    if (decoder_.norm_place == NormPlace::kParallel) {
+      want_norm(false, forms_.ahead_of(index, Half::kBoth));
+      continue;
+    }
+    for (int half = 0; half < count; ++half) {
+      // Behind a half the sum follows the norm.
+      if (decoder_.norm_place != NormPlace::kBefore) want_norm(false, plain);
+      if (decoder_.norm_place == NormPlace::kAfter) continue;
+      const Half which = count == 1 ? Half::kBoth : half == 0 ? Half::kMixer : Half::kFeedForward;
+      want(forms_.ahead_of(index, which));
+    }
+  }
+  const bool adds =
+      decoder_.norm_place == NormPlace::kBefore || decoder_.norm_place == NormPlace::kAround;
+  if (adds) {
+    want(forms_.ahead_of_head());
+  } else {
+    want_norm(false, forms_.ahead_of_head());
   }
 }
 
@@ -140,11 +195,33 @@ void RowBuilder::add_activations() {
                              excerpt(decoder_.gate.activation) + '"');
       return;
     }
-    RowTransformSpec spec = rows(gated ? layer.n / 2 : layer.n);
+    add_activation(layer, gated ? layer.n / 2 : layer.n, gated, *activation);
+  }
+}
+
+// Decoder layers may differ in the form that what follows takes.
+void RowBuilder::add_activation(const ModelLayer& layer, std::int64_t columns, bool gated,
+                                Activation activation) {
+  for (const int index : layer.layers) {
+    const ModelLayer* const down = forms_.down_of(index, columns);
+    RowTransformSpec spec = rows(columns, down == nullptr ? forms_.plain() : forms_.of(*down));
     if (gated) spec.gate.order = GateOrder::kHalves;
-    spec.gate.activation = *activation;
-    add(spec, "activation", decoder_.gate.activation + (gated ? "(gate) * up" : ""),
-        static_cast<int>(layer.layers.size()));
+    spec.gate.activation = activation;
+    add(spec, "activation", decoder_.gate.activation + (gated ? "(gate) * up" : ""), 1);
+    if (down != nullptr) activated_.emplace(down, index);
+  }
+}
+
+void RowBuilder::add_quantize() {
+  for (const ModelLayer& layer : model_.layers) {
+    const RowForm form = forms_.of(layer);
+    if (!form.is_quantized() || (has_norms_ && forms_.is_behind_norm(layer))) continue;
+    const auto made = std::count_if(layer.layers.begin(), layer.layers.end(), [&](int index) {
+      return activated_.count({&layer, index}) != 0;
+    });
+    const int times = std::max<int>(layer.copies, static_cast<int>(layer.layers.size()));
+    const int left = times - static_cast<int>(made);
+    if (left > 0) add_quantize(form, layer.k, left);
   }
 }
 
@@ -154,6 +231,7 @@ void add_row_kernels(const Decoder& decoder, DType dtype, Model* model) {
   RowBuilder builder(decoder, dtype, model);
   builder.add_norms();
   builder.add_activations();
+  builder.add_quantize();
 }
 
 }  // namespace heddle

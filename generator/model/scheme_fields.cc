@@ -1,6 +1,7 @@
 #include "generator/model/scheme_fields.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generator/model/quantization_builder.h"
@@ -65,6 +66,14 @@ void read_block(const ConfigReader& config, std::string_view key, Scheme& scheme
 Scheme fp8_scheme(int group_size) {
   return float_scheme(WeightType::kE4m3, 8, group_size, DType::kFp32);
 }
+
+ActivationScheme token_activations(DType dtype) { return {.dtype = dtype}; }
+
+ActivationScheme static_activations(DType dtype) {
+  return {.dtype = dtype, .granularity = RowGranularity::kTensor, .is_static = true};
+}
+
+ActivationScheme unserved_activations(std::string what) { return {.unserved = std::move(what)}; }
 
 Scheme mxfp8_scheme() { return float_scheme(WeightType::kE4m3, 8, 32, DType::kE8m0); }
 

@@ -4,6 +4,7 @@
 #define HEDDLE_GENERATOR_MODEL_SCHEME_FIELDS_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "generator/model/config_reader.h"
@@ -22,6 +23,13 @@ WeightType read_fp8_format(const ConfigReader& config, std::string_view key);
 void read_block(const ConfigReader& config, std::string_view key, Scheme& scheme);
 
 Scheme fp8_scheme(int group_size);  // FP32 scales
+
+// Activations whose scales are found at run time, one for each row.
+ActivationScheme token_activations(DType dtype);
+// One scale, which the checkpoint has.
+ActivationScheme static_activations(DType dtype);
+// Those that no kernel takes: "activations of 4 bits".
+ActivationScheme unserved_activations(std::string what);
 Scheme mxfp8_scheme();
 Scheme mxfp4_scheme();
 Scheme nvfp4_scheme();

@@ -85,6 +85,12 @@ struct CheckpointOptions {
   // 8 or 4: lm_head is quantised from its 16 bits to so many, with or without `dense`, by the
   // scheme that docs/checkpoints.md says. 0: it is packed as the checkpoint has it, or not at all.
   int lm_head_bits = 0;
+  // 0: layers whose activations the config quantises to 8 bits take them so, where a kernel does;
+  // notes() say it, and why others take 16. 16: all take 16. Pack and make kernels with the same.
+  int activation_bits = 0;
+  // Target::arch() of the GPU that the weights are for: only that of a kernel of 8-bit activations
+  // gets such layers. 0: not known, and taken to be one.
+  int arch = 0;
 };
 
 // A tensor as it is packed or copied: row-major, little-endian, without padding.
@@ -120,6 +126,9 @@ struct CheckpointLayer {
   std::optional<CheckpointTensor> bias;
   // [K], where the spec has activation.pre_scale: GemmArgs::pre_scale. Its type likewise.
   std::optional<CheckpointTensor> pre_scale;
+  // F32 [1], where the scale of 8-bit activations is static: GemmArgs::x_scales, and
+  // RowTransformArgs::tensor_scale of what makes them. Of fused parts the largest.
+  std::optional<CheckpointTensor> input_scale;
   // Bytes of the checkpoint's tensors that the packed weights are made from.
   std::size_t source_bytes = 0;
 };
@@ -181,6 +190,7 @@ class HEDDLE_EXPORT CheckpointReader {
   //   "model.activation" for `gated` with an activation of which Heddle has no gated epilogue;
   // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, a part of a layer
   //   alone, or the head that is to be quantised, "checkpoint.rank" for a rank that is none,
+  //   "model.activations" for `activation_bits` that are none of those allowed,
   //   "checkpoint.gated" for `gated` without `fuse`, "checkpoint.lm_head" for `lm_head_bits` that
   //   are none of those allowed, "path.null_byte" for a null byte in `path` or in options.config.
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});

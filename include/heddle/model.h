@@ -153,7 +153,8 @@ struct Model {
   std::vector<ModelKernel> kernels;
   // What stands between the linear layers of a config's decoder, as row_transform specs: "norm" of
   // X alone, "add_norm" of X + residual, and "activation" of what a feed-forward layer's first
-  // matrix makes, where its epilogue does not compute it. Of RMSNorms only. `layers` counts
+  // matrix makes, where its epilogue does not compute it. Of RMSNorms only. They write the 8 bits
+  // that the layer behind them takes; "quantize" is of X that none of them makes. `layers` counts
   // launches of a step here, the final norm among them. No ModelLayer refers to them, since they
   // have no matrix.
   std::vector<ModelKernel> rows;
@@ -199,6 +200,13 @@ struct ModelConfigTexts {
   // it. Error(kUnsupported, "model.lm_head") where the config says that it is quantised already;
   // Error(kUsage, "model.lm_head") for other widths. 0: its weights are what the config says.
   int lm_head_bits = 0;
+  // 0: layers whose activations the config quantises to 8 bits get kernels of such activations,
+  // where Heddle has them, and a note says so or why not. 16: every kernel takes 16 bits.
+  // Error(kUsage, "model.activations") for others.
+  int activation_bits = 0;
+  // Target::arch() of the GPU, which decides whether there are kernels of 8-bit activations; 0: not
+  // known, and taken to be one that has them.
+  int arch = 0;
 };
 
 // A family of models that model_from_config() knows.

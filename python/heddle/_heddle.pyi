@@ -948,9 +948,9 @@ class Model:
         """
 
     @staticmethod
-    def from_config(config: dict[str, Any] | str, *, hf_quant_config: dict[str, Any] | str | None = None, quantize_config: dict[str, Any] | str | None = None, plain_too: bool = False, engine_rotates: bool = False, gated: bool = False, dense: bool = False, lm_head_bits: int = 0) -> Model:
+    def from_config(config: dict[str, Any] | str, *, hf_quant_config: dict[str, Any] | str | None = None, quantize_config: dict[str, Any] | str | None = None, plain_too: bool = False, engine_rotates: bool = False, gated: bool = False, dense: bool = False, lm_head_bits: int = 0, activation_bits: int = 0, arch: int = 0) -> Model:
         """
-        From a Hugging Face config.json, as a dict or its text, and the files beside it. plain_too: a model that is not quantised is described, not refused. gated: a gated epilogue for gate_up_proj. dense: also linear layers of 16 bits. lm_head_bits: 8 or 4, lm_head is quantised. engine_rotates: the engine rotates activations. Raises SpecError and UnsupportedError.
+        From a Hugging Face config.json, as a dict or its text, and the files beside it. plain_too: a model that is not quantised is described, not refused. gated: a gated epilogue for gate_up_proj. dense: also linear layers of 16 bits. lm_head_bits: 8 or 4, lm_head is quantised. activation_bits: 16, no activations of 8 bits; 0, as the model says. arch: of the GPU, 90 for sm_90; 0, one that has kernels of 8-bit activations. engine_rotates: the engine rotates activations. Raises SpecError and UnsupportedError.
         """
 
     @staticmethod
@@ -1053,6 +1053,10 @@ class CheckpointLayer:
         """[K], with activation.pre_scale, in the checkpoint's type."""
 
     @property
+    def input_scale(self) -> CheckpointTensor | None:
+        """F32 [1], where the scale of 8-bit activations is static."""
+
+    @property
     def source_bytes(self) -> int:
         """Of the tensors that it is packed from."""
 
@@ -1100,9 +1104,9 @@ class CheckpointReader:
     An opened checkpoint; docs/checkpoints.md says which are read. Immutable; any thread may use it. The files stay open as long as it lives.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None, fuse: bool = True, keep: Sequence[str] = [], skip: Sequence[str] = [], rank: int = 0, size: int = 1, engine_rotates: bool = False, gated: bool = False, dense: bool = False, lm_head_bits: int = 0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None, fuse: bool = True, keep: Sequence[str] = [], skip: Sequence[str] = [], rank: int = 0, size: int = 1, engine_rotates: bool = False, gated: bool = False, dense: bool = False, lm_head_bits: int = 0, activation_bits: int = 0, arch: int = 0) -> None:
         """
-        Reads headers only. path: a folder, a .safetensors file or an index. config: of the model, if it is not beside the tensors. fuse: q, k and v as qkv_proj, gate and up as gate_up_proj. keep, skip: shell patterns of tensors that are copied, or left out. rank, size: of tensor parallelism. gated, dense, lm_head_bits, engine_rotates: as of Model.from_config(). Raises FileError, SpecError, UnsupportedError, UsageError.
+        Reads headers only. path: a folder, a .safetensors file or an index. config: of the model, if it is not beside the tensors. fuse: q, k and v as qkv_proj, gate and up as gate_up_proj. keep, skip: shell patterns of tensors that are copied, or left out. rank, size: of tensor parallelism. gated, dense, lm_head_bits, activation_bits, arch, engine_rotates: as of Model.from_config(). Raises FileError, SpecError, UnsupportedError, UsageError.
         """
 
     @property

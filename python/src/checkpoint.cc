@@ -20,7 +20,8 @@ namespace {
 
 CheckpointOptions options_of(nb::handle config, bool fuse, std::vector<std::string> keep,
                              std::vector<std::string> skip, std::int64_t rank, std::int64_t size,
-                             bool engine_rotates, bool gated, bool dense, int lm_head_bits) {
+                             bool engine_rotates, bool gated, bool dense, int lm_head_bits,
+                             int activation_bits, int arch) {
   CheckpointOptions options;
   if (!config.is_none()) options.config = path_argument(config);
   options.fuse = fuse;
@@ -30,6 +31,8 @@ CheckpointOptions options_of(nb::handle config, bool fuse, std::vector<std::stri
   options.gated = gated;
   options.dense = dense;
   options.lm_head_bits = lm_head_bits;
+  options.activation_bits = activation_bits;
+  options.arch = arch;
   return options;
 }
 
@@ -112,6 +115,8 @@ void bind_parts(nb::module_& m) {
       .field("bias", &CheckpointLayer::bias, "[N], with epilogue.bias, in the checkpoint's type.")
       .field("pre_scale", &CheckpointLayer::pre_scale,
              "[K], with activation.pre_scale, in the checkpoint's type.")
+      .field("input_scale", &CheckpointLayer::input_scale,
+             "F32 [1], where the scale of 8-bit activations is static.")
       .field("source_bytes", &CheckpointLayer::source_bytes,
              "Of the tensors that it is packed from.");
   Record<UnservedLayer>(m, "UnservedLayer", "A layer that was read, but that no kernel takes.")
@@ -134,30 +139,33 @@ void bind_checkpoint(nb::module_& m) {
           "__init__",
           [](CheckpointReader* self, nb::handle path, nb::handle config, bool fuse,
              std::vector<std::string> keep, std::vector<std::string> skip, std::int64_t rank,
-             std::int64_t size, bool engine_rotates, bool gated, bool dense, int lm_head_bits) {
+             std::int64_t size, bool engine_rotates, bool gated, bool dense, int lm_head_bits,
+             int activation_bits, int arch) {
             const std::string folder = path_argument(path);
             const CheckpointOptions options =
                 options_of(config, fuse, std::move(keep), std::move(skip), rank, size,
-                           engine_rotates, gated, dense, lm_head_bits);
+                           engine_rotates, gated, dense, lm_head_bits, activation_bits, arch);
             const nb::gil_scoped_release release;
             new (self) CheckpointReader(folder, options);
           },
           nb::arg("path"), nb::kw_only(), nb::arg("config") = nb::none(), nb::arg("fuse") = true,
           nb::arg("keep") = nb::list(), nb::arg("skip") = nb::list(), nb::arg("rank") = 0,
           nb::arg("size") = 1, nb::arg("engine_rotates") = false, nb::arg("gated") = false,
-          nb::arg("dense") = false, nb::arg("lm_head_bits") = 0,
+          nb::arg("dense") = false, nb::arg("lm_head_bits") = 0, nb::arg("activation_bits") = 0,
+          nb::arg("arch") = 0,
           nb::sig("def __init__(self, path: str | os.PathLike[str], *, config: str | "
                   "os.PathLike[str] | None = None, fuse: bool = True, keep: "
                   "collections.abc.Sequence[str] = [], "
                   "skip: collections.abc.Sequence[str] = [], rank: int = 0, size: int = 1, "
                   "engine_rotates: bool = "
-                  "False, gated: bool = False, dense: bool = False, lm_head_bits: int = 0) -> "
-                  "None"),
+                  "False, gated: bool = False, dense: bool = False, lm_head_bits: int = 0, "
+                  "activation_bits: int = 0, arch: int = 0) -> None"),
           "Reads headers only. path: a folder, a .safetensors file or an index. config: of the "
           "model, if it is not beside the tensors. fuse: q, k and v as qkv_proj, gate and up as "
           "gate_up_proj. keep, skip: shell patterns of tensors that are copied, or left out. rank, "
-          "size: of tensor parallelism. gated, dense, lm_head_bits, engine_rotates: as of "
-          "Model.from_config(). Raises FileError, SpecError, UnsupportedError, UsageError.")
+          "size: of tensor parallelism. gated, dense, lm_head_bits, activation_bits, arch, "
+          "engine_rotates: as of Model.from_config(). Raises FileError, SpecError, "
+          "UnsupportedError, UsageError.")
       .def_prop_ro("layers", &CheckpointReader::layers, nb::rv_policy::reference_internal,
                    "Ascending by name.")
       .def_prop_ro("tensors", &CheckpointReader::tensors, nb::rv_policy::reference_internal,

@@ -23,7 +23,8 @@ std::string text_argument(nb::handle value) {
 }
 
 Model from_config(nb::handle config, nb::handle hf_quant_config, nb::handle quantize_config,
-                  bool plain_too, bool engine_rotates, bool gated, bool dense, int lm_head_bits) {
+                  bool plain_too, bool engine_rotates, bool gated, bool dense, int lm_head_bits,
+                  int activation_bits, int arch) {
   const std::string text = text_argument(config);
   const std::string hf_text = text_argument(hf_quant_config);
   const std::string quantize_text = text_argument(quantize_config);
@@ -36,6 +37,8 @@ Model from_config(nb::handle config, nb::handle hf_quant_config, nb::handle quan
   texts.gated = gated;
   texts.dense = dense;
   texts.lm_head_bits = lm_head_bits;
+  texts.activation_bits = activation_bits;
+  texts.arch = arch;
   const nb::gil_scoped_release release;
   return model_from_config(texts);
 }
@@ -111,18 +114,22 @@ void bind_model(nb::module_& m) {
           "from_config", &from_config, nb::arg("config"), nb::kw_only(),
           nb::arg("hf_quant_config") = nb::none(), nb::arg("quantize_config") = nb::none(),
           nb::arg("plain_too") = false, nb::arg("engine_rotates") = false, nb::arg("gated") = false,
-          nb::arg("dense") = false, nb::arg("lm_head_bits") = 0,
+          nb::arg("dense") = false, nb::arg("lm_head_bits") = 0, nb::arg("activation_bits") = 0,
+          nb::arg("arch") = 0,
           nb::sig(
               "def from_config(config: dict[str, typing.Any] | str, *, hf_quant_config: dict[str, "
               "typing.Any] | str | None = None, quantize_config: dict[str, typing.Any] | str | "
               "None = None, "
               "plain_too: bool = False, engine_rotates: bool = False, gated: bool = False, "
-              "dense: bool = False, lm_head_bits: int = 0) -> Model"),
+              "dense: bool = False, lm_head_bits: int = 0, activation_bits: int = 0, arch: int = "
+              "0) "
+              "-> Model"),
           "From a Hugging Face config.json, as a dict or its text, and the files beside it. "
           "plain_too: a model that is not quantised is described, not refused. gated: a gated "
           "epilogue for gate_up_proj. dense: also linear layers of 16 bits. lm_head_bits: 8 or 4, "
-          "lm_head is quantised. engine_rotates: the engine rotates activations. Raises SpecError "
-          "and UnsupportedError.")
+          "lm_head is quantised. activation_bits: 16, no activations of 8 bits; 0, as the model "
+          "says. arch: of the GPU, 90 for sm_90; 0, one that has kernels of 8-bit activations. "
+          "engine_rotates: the engine rotates activations. Raises SpecError and UnsupportedError.")
       .def_static(
           "cache_from_config", &cache_of, nb::arg("config"), nb::arg("kv"),
           nb::sig("def cache_from_config(config: dict[str, typing.Any] | str, kv: dict[str, "

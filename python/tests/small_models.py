@@ -139,10 +139,16 @@ def nvfp4(w, group=16):
     return tensors, values.flatten(1)
 
 
-def compressed_config(kind, weights):
+def int8_rows(w):
+    scales = (w.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-6).half().float()
+    codes = (w / scales).round().clamp(-127, 127)
+    return {"weight": codes.to(torch.int8), "weight_scale": scales.half()}, codes * scales
+
+
+def compressed_config(kind, weights, activations=None):
     return {"quant_method": "compressed-tensors", "format": kind, "quantization_status":
             "compressed", "ignore": ["lm_head"], "config_groups": {"group_0": {
-                "targets": ["Linear"], "weights": weights, "input_activations": None,
+                "targets": ["Linear"], "weights": weights, "input_activations": activations,
                 "output_activations": None}}}
 
 
@@ -158,6 +164,11 @@ FORMATS = {
                            "group_size": 128, "dynamic": False})),
     "fp8": (fp8, {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128],
                   "activation_scheme": "dynamic"}),
+    "w8a8": (int8_rows, compressed_config(
+        "int-quantized", {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel",
+                          "dynamic": False},
+        {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "token",
+         "dynamic": True})),
     "mxfp4": (mxfp4, compressed_config(
         "mxfp4-pack-quantized", {"num_bits": 4, "type": "float", "symmetric": True,
                                  "strategy": "group", "group_size": 32, "dynamic": False,

@@ -151,3 +151,16 @@ def test_an_upload_arrives(heddle, driver, root):
     assert driver.live_host_bytes() > 0
     del uploader
     assert driver.live_host_bytes() == 0
+
+
+def test_activations_of_eight_bits_follow_the_model_and_the_gpu(heddle, config):
+    config = {**json.loads(config), "quantization_config": {"quant_method": "fbgemm_fp8"}}
+
+    def activation(**options):
+        model = heddle.Model.from_config(config, **options)
+        return model.kernels[0].spec.to_dict()["activation"]["dtype"]
+
+    assert activation() == activation(arch=90) == "fp8_e4m3"
+    assert activation(arch=80) == activation(activation_bits=16) == "fp16"
+    with pytest.raises(heddle.UsageError):
+        activation(activation_bits=8)

@@ -5,6 +5,7 @@
 
 /* Checkpoints with layers that are not quantised. */
 void test_plain_layers(void);
+void test_byte_activations(void);
 void test_unserved_layers(void);
 /* `checkpoint`: of one layer, "model.proj". */
 void test_uploads(const heddle_checkpoint* checkpoint);

@@ -326,6 +326,7 @@ int main(void) {
   test_names_and_work(checkpoint);
   test_options();
   test_plain_layers();
+  test_byte_activations();
   test_unserved_layers();
   test_refusals(checkpoint);
   test_uploads(checkpoint);

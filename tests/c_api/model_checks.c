@@ -176,6 +176,32 @@ static void test_companion(void) {
   heddle_model_destroy(model);
 }
 
+/* Activations that the model quantises. */
+static void test_byte_activations(void) {
+  heddle_model_texts texts;
+  heddle_model* model = NULL;
+  heddle_model_kernel_info kernel;
+  memset(&texts, 0, sizeof texts);
+  texts.struct_size = sizeof texts;
+  kernel.struct_size = sizeof kernel;
+  texts.config = text(LLAMA(",\"quantization_config\":{\"quant_method\":\"fbgemm_fp8\"}"));
+  MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
+  CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);
+  CHECK(is_text(kernel.spec, "\"dtype\":\"fp8_e4m3\",\"granularity\":\"token\""));
+  heddle_model_destroy(model);
+  texts.activation_bits = 16;
+  MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
+  CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);
+  CHECK(is_text(kernel.spec, "\"activation\":{\"dtype\":\"fp16\""));
+  heddle_model_destroy(model);
+  texts.activation_bits = 0;
+  texts.arch = 89;
+  MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
+  CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);
+  CHECK(is_text(kernel.spec, "\"activation\":{\"dtype\":\"fp16\""));
+  heddle_model_destroy(model);
+}
+
 /* Layers that are not quantised, and a head that Heddle quantises. */
 static void test_plain_layers(void) {
   heddle_model_texts texts;
@@ -226,6 +252,7 @@ void test_models(void) {
   CHECK_CODE(heddle_model_families(NULL), HEDDLE_ERROR_USAGE, "api.null");
   test_refused();
   test_companion();
+  test_byte_activations();
   test_plain_layers();
 }
 

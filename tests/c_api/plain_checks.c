@@ -1,4 +1,4 @@
-/* Layers of 16 bits, and a head that is quantised when it is packed. */
+/* Layers of 16 bits, a head that is quantised when it is packed, and activations of eight bits. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdint.h>
@@ -102,6 +102,43 @@ void test_plain_layers(void) {
   options.struct_size = offsetof(heddle_checkpoint_options, dense);
   CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint),
              HEDDLE_ERROR_UNSUPPORTED, "checkpoint.not_quantised");
+  remove_checkpoint();
+}
+
+/* FP8 with a static scale of its activations. */
+void test_byte_activations(void) {
+  heddle_checkpoint_options options;
+  heddle_checkpoint_layer_info layer;
+  heddle_checkpoint* checkpoint = NULL;
+  float scale = 0;
+  write_checkpoint(
+      "{\"model_type\":\"llama\",\"torch_dtype\":\"float16\",\"quantization_config\":"
+      "{\"quant_method\":\"fp8\",\"activation_scheme\":\"static\"}}",
+      "{\"l.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[32,128],\"data_offsets\":[0,4096]},"
+      "\"l.weight_scale\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4096,4100]},"
+      "\"l.input_scale\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4100,4104]}}",
+      4104);
+  layer.struct_size = sizeof layer;
+  MUST(heddle_checkpoint_options_init(&options, sizeof options) == HEDDLE_OK);
+  CHECK(options.activation_bits == 0 && options.arch == 0);
+  options.arch = 90;
+  MUST(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_layer(checkpoint, 0, &layer) == HEDDLE_OK);
+  CHECK(strstr(layer.spec.data, "\"dtype\":\"fp8_e4m3\",\"granularity\":\"tensor\"") != NULL);
+  CHECK(equals(layer.input_scale.name, "l.input_scale") && layer.input_scale.bytes == 4);
+  CHECK(heddle_checkpoint_read(checkpoint, SPEC("l.input_scale"), &scale, sizeof scale) ==
+        HEDDLE_OK);
+  CHECK(memcmp(&scale, (const unsigned char*)values + 4100, sizeof scale) == 0);
+  heddle_checkpoint_destroy(checkpoint);
+  options.arch = 80;
+  MUST(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_layer(checkpoint, 0, &layer) == HEDDLE_OK);
+  CHECK(strstr(layer.spec.data, "\"activation\":{\"dtype\":\"fp16\"") != NULL);
+  CHECK(layer.input_scale.name.data == NULL);
+  heddle_checkpoint_destroy(checkpoint);
+  options.activation_bits = 4;
+  CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint), HEDDLE_ERROR_USAGE,
+             "model.activations");
   remove_checkpoint();
 }
 

@@ -17,7 +17,7 @@ TEST_F(ExpectedLayersTest, LayersThatTheCheckpointLacksAreTold) {
   const std::string down = std::string(kLayer) + "mlp.down_proj";
   write();
   const CheckpointConfig config =
-      read_checkpoint_config(read_config_files(folder_ / "config.json"), false);
+      read_checkpoint_config(read_config_files(folder_ / "config.json"), {});
   PackOptions pack;
   pack.dense = true;
   Model model = model_of_checkpoint(Checkpoint(folder_.path()), config, pack);

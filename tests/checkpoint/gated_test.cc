@@ -170,7 +170,7 @@ TEST_F(GatedTest, BuildAndRepackAndTheConfigAgree) {
     convert.pack.gated = wanted;
     const Checkpoint checkpoint(folder_.path());
     const CheckpointConfig config =
-        read_checkpoint_config(read_config_files(folder_ / "config.json"), false);
+        read_checkpoint_config(read_config_files(folder_ / "config.json"), {});
     const std::string output = folder_ / (wanted ? "gated.out" : "plain.out");
     repack_checkpoint(checkpoint, config, output, convert);
     const Spec written =

@@ -162,7 +162,7 @@ TEST_F(LmHeadTest, BuildAndRepackAndTheConfigAgree) {
   add_values("lm_head", 96, 64);
   write();
   const CheckpointConfig config =
-      read_checkpoint_config(read_config_files(folder_ / "config.json"), false);
+      read_checkpoint_config(read_config_files(folder_ / "config.json"), {});
   const Checkpoint checkpoint(folder_.path());
   for (const int bits : {4, 8}) {
     ConvertOptions convert;

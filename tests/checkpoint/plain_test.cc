@@ -219,7 +219,7 @@ TEST_F(PlainTest, BuildAndRepackAndTheConfigAgree) {
   write();
   const CheckpointReader reader = open(dense());
   const CheckpointConfig config =
-      read_checkpoint_config(read_config_files(folder_ / "config.json"), false);
+      read_checkpoint_config(read_config_files(folder_ / "config.json"), {});
   const Checkpoint checkpoint(folder_.path());
   ConvertOptions convert;
   convert.pack.dense = true;

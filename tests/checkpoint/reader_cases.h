@@ -194,7 +194,8 @@ inline std::map<std::string, CheckpointTensor> all_tensors(const CheckpointReade
   };
   for (const CheckpointLayer& layer : reader.layers()) {
     add(layer.packed);
-    for (const auto& companion : {layer.permutation, layer.bias, layer.pre_scale}) {
+    for (const auto& companion :
+         {layer.permutation, layer.bias, layer.pre_scale, layer.input_scale}) {
       if (companion) add(*companion);
     }
   }

@@ -32,7 +32,8 @@ void expect_what_repack_writes(const std::string& path, const CheckpointOptions&
                   options.gated, options.dense,  options.lm_head_bits};
   const ConvertReport report = repack_checkpoint(
       Checkpoint(path),
-      read_checkpoint_config(read_config_files(config_beside(path)), options.engine_rotates),
+      read_checkpoint_config(read_config_files(config_beside(path)),
+                             {options.engine_rotates, options.activation_bits, options.arch}),
       output, convert);
   const CheckpointReader reader(path, options);
   EXPECT_EQ(reader.layers().size(), report.layers);

@@ -14,6 +14,12 @@ inline void take_emulated_gpu() {
   fake::state().devices = {device};
 }
 
+// One that has kernels of 8-bit activations, which no test here runs.
+inline void take_hopper() {
+  fake::reset();
+  fake::state().devices = {fake::device_of("Hopper", 9, 0)};
+}
+
 }  // namespace heddle::testing
 
 #endif  // HEDDLE_TESTS_DECODER_EMULATED_GPU_H_

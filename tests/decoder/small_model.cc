@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
+#include "checkpoint/float_codes.h"
 #include "generator/decode/float16.h"
 #include "tests/checkpoint/foreign_formats.h"
 
@@ -20,13 +22,15 @@ constexpr std::size_t kLayers = 2;
 constexpr std::size_t kGroup = 64;
 constexpr double kBase = 10000;
 
-enum class Method { kAwq, kGptq, kGptqActOrder };
+constexpr float kStaticScale = 16.0F / 448;  // X of these models is below 16, FP8 ends at 448
+
+enum class Method { kAwq, kGptq, kGptqActOrder, kEightBits };
 enum class Head { kPlain, kTied, kQuantised };
 
 class Builder {
  public:
-  Builder(Method method, const Float16Format& format, unsigned seed)
-      : method_(method), format_(format), random_(seed) {
+  Builder(Method method, const Float16Format& format, unsigned seed, EightBits kind = {})
+      : method_(method), format_(format), random_(seed), kind_(kind) {
     model_.plain.heads = kHeads;
     model_.plain.kv_heads = kKvHeads;
     model_.plain.head_dim = kHeadDim;
@@ -74,6 +78,7 @@ class Builder {
  private:
   // A matrix whose products keep the size of what they multiply.
   ReferenceMatrix quantised(const std::string& name, std::size_t n, std::size_t k) {
+    if (method_ == Method::kEightBits) return eight_bits(name, n, k);
     Layer layer = random_layer(n, k, kGroup, 4, method_ == Method::kGptqActOrder,
                                static_cast<unsigned>(random_()));
     if (order_.empty()) order_ = layer.index;
@@ -100,6 +105,41 @@ class Builder {
       }
     }
     return matrix;
+  }
+
+  // The same of codes of eight bits: of integers with a scale for each row, of FP8 with one.
+  ReferenceMatrix eight_bits(const std::string& name, std::size_t n, std::size_t k) {
+    const bool integers = kind_ == EightBits::kInt8 || kind_ == EightBits::kInt8Zeros;
+    std::vector<std::uint8_t> codes(n * k);
+    std::vector<float> values(n * k);
+    double squares = 0;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      auto code = static_cast<unsigned>(random_() % 256);
+      if (!integers) code = (code & 0x87) | (4 + static_cast<unsigned>(random_() % 6)) << 3;
+      codes[i] = static_cast<std::uint8_t>(code);
+      values[i] = integers ? static_cast<float>(static_cast<std::int8_t>(code))
+                           : static_cast<float>(e4m3_value(codes[i]));
+      squares += double{values[i]} * values[i];
+    }
+    const double deviation = std::sqrt(squares / static_cast<double>(codes.size()) * double(k));
+    std::uniform_real_distribution<double> scale(0.5, 1.5);
+    std::vector<float> scales(integers ? n : 1);
+    for (float& one : scales) one = static_cast<float>(scale(random_) / deviation);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= scales[integers ? i / k : 0];
+    const auto rows = static_cast<std::int64_t>(n);
+    model_.tensors.push_back({name + ".weight",
+                              integers ? TensorType::kI8 : TensorType::kF8E4M3,
+                              {rows, static_cast<std::int64_t>(k)},
+                              std::move(codes)});
+    model_.tensors.push_back(
+        {name + ".weight_scale", TensorType::kF32, {integers ? rows : 1}, bytes_of_values(scales)});
+    if (kind_ == EightBits::kFp8Static) {
+      model_.tensors.push_back({name + ".input_scale",
+                                TensorType::kF32,
+                                {1},
+                                bytes_of_values(std::vector<float>{kStaticScale})});
+    }
+    return {n, k, std::move(values)};
   }
 
   // Values that 16 bits hold.
@@ -133,6 +173,7 @@ class Builder {
   Method method_;
   const Float16Format& format_;
   std::mt19937 random_;
+  EightBits kind_;
   std::vector<std::int32_t> order_;
   SmallModel model_;
 };
@@ -173,6 +214,39 @@ SmallModel small_qwen3(bool act_order) {
       config_of("qwen3", R"({"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": false,
       "desc_act": )" + std::string(act_order ? "true" : "false") +
                              R"(}, "torch_dtype": "bfloat16", "tie_word_embeddings": true})");
+  return model;
+}
+
+SmallModel small_eight_bits(EightBits kind) {
+  SmallModel model =
+      Builder(Method::kEightBits, kBfloat16, 79, kind).build(false, Head::kPlain, {});
+  const auto compressed = [](const char* format, const char* type, const char* weights,
+                             const std::string& activations) {
+    return R"({"quant_method": "compressed-tensors", "format": ")" + std::string(format) +
+           R"(", "ignore": ["lm_head"], "config_groups": {"all": {"targets": ["Linear"],
+           "weights": {"num_bits": 8, "type": ")" +
+           type + R"(", "strategy": ")" + weights +
+           R"("}, "input_activations": {"num_bits": 8, "type": ")" + type +
+           R"(", "dynamic": true, )" + activations + "}}}}";
+  };
+  std::string quantisation;
+  switch (kind) {
+    case EightBits::kInt8:
+      quantisation = compressed("int-quantized", "int", "channel", R"("strategy": "token")");
+      break;
+    case EightBits::kInt8Zeros:
+      quantisation = compressed("int-quantized", "int", "channel",
+                                R"("strategy": "token", "symmetric": false)");
+      break;
+    case EightBits::kFp8Unscaled:
+      quantisation = compressed("float-quantized", "float", "tensor", R"("strategy": "tensor")");
+      break;
+    default:
+      quantisation = R"({"quant_method": "fp8", "activation_scheme": ")" +
+                     std::string(kind == EightBits::kFp8Static ? "static" : "dynamic") + "\"}";
+  }
+  model.config = config_of("llama", quantisation + R"(,
+    "torch_dtype": "bfloat16", "tie_word_embeddings": false})");
   return model;
 }
 

@@ -27,6 +27,15 @@ SmallModel small_llama(bool quantised_head = false);
 // Qwen 3: norms of the heads of Q and K, lm_head tied to the embeddings; GPTQ, BF16. With
 // `act_order` columns are permuted.
 SmallModel small_qwen3(bool act_order);
+// Llama with weights and activations of eight bits, BF16 around them, an lm_head of 16 bits.
+enum class EightBits {
+  kInt8,         // compressed-tensors: a scale per token and channel
+  kInt8Zeros,    // and a zero point per token
+  kFp8,          // "fp8": a scale per token and tensor
+  kFp8Static,    // the activations' scale is in the checkpoint
+  kFp8Unscaled,  // compressed-tensors: one scale for all of X, found at run time
+};
+SmallModel small_eight_bits(EightBits kind);
 
 // How many tokens of an answer the reference is sure of: no other one is close.
 inline constexpr int kSureSteps = 6;

@@ -95,7 +95,7 @@ TEST(ModelQuantization, Int8WithQuantisedActivations) {
   EXPECT_EQ(weight.type, WeightType::kInt);
   EXPECT_EQ(weight.group_size, kPerChannel);
   EXPECT_EQ(weight.scale_dtype, DType::kBf16);
-  EXPECT_NE(model.notes.at(0).find("16 bits"), std::string::npos);
+  EXPECT_NE(model.notes.at(0).find("activations have 8 bits"), std::string::npos);
   Json config = Json::parse(example("llama-3-8b-w8a8"));
   config["quantization_config"]["config_groups"]["group_0"]["weights"]["symmetric"] = false;
   const WeightSpec with_zeros = model_from_config(config.dump()).kernels[0].spec.gemm().weight;

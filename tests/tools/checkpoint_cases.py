@@ -100,6 +100,7 @@ FP8 = {"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic",
 MXFP4 = {"type": "e2m1", "bits": 4, "group_size": 32, "scale_dtype": "e8m0"}
 MXFP8 = {"type": "e4m3", "bits": 8, "group_size": 32, "scale_dtype": "e8m0"}
 NVFP4 = {"type": "e2m1", "bits": 4, "group_size": 16, "scale_dtype": "e4m3", "tensor_scale": True}
+INPUT_SCALE = {".input_scale": tensor("F32", [1], "f", [0.5])}  # static, of activations
 FACTOR = nearest_f32(1 / 3000)
 DIVISOR = nearest_f32(2999.0)
 
@@ -343,7 +344,7 @@ def fp8_cases():
                   layer.tensors(scale_name=name), fp8_weight(32))
     layer = Bytes(91, "F8_E5M2", block=(16, 64), scale="F32")
     yield one(row, "fp8-e5m2-tensor", model({**FP8, "fmt": "e5m2"}), layer, layer.tensors([]),
-              fp8_weight(0, kind="e5m2"), note="quantises activations")
+              fp8_weight(0, kind="e5m2"), note="activations")
     rows = Bytes(96)
     yield one(row, "fp8-without-a-config", {"torch_dtype": "bfloat16"}, rows, rows.tensors(),
               fp8_weight(-1))
@@ -385,9 +386,9 @@ def modelopt_cases():
 
     row = ("modelopt", "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MXFP8")
     whole = Bytes(110, block=(16, 64))
-    yield one(row, "modelopt-fp8", model(config("FP8")), whole, whole.tensors([]), fp8_weight(0))
-    yield one(row, "modelopt-fp8-hf-quant-config-only", MODEL, whole, whole.tensors([]),
-              fp8_weight(0),
+    static = {**whole.tensors([]), **INPUT_SCALE}
+    yield one(row, "modelopt-fp8", model(config("FP8")), whole, static, fp8_weight(0))
+    yield one(row, "modelopt-fp8-hf-quant-config-only", MODEL, whole, static, fp8_weight(0),
               {"hf_quant_config.json": {"producer": {"name": "modelopt"}, "quantization": {
                   "quant_algo": "FP8", "kv_cache_quant_algo": "FP8",
                   "exclude_modules": ["lm_head"]}}}, note="key-value cache")
@@ -410,7 +411,7 @@ def modelopt_cases():
     mixed = {ATTENTION: {"quant_algo": "FP8"}, MLP: {"quant_algo": "NVFP4", "group_size": 16}}
     yield two(("modelopt", "MIXED_PRECISION"), "modelopt-mixed-precision",
               model(config("MIXED_PRECISION", quantized_layers=mixed)),
-              (whole, whole.tensors([]), fp8_weight(0)), (layer, tensors, NVFP4))
+              (whole, static, fp8_weight(0)), (layer, tensors, NVFP4))
 
 
 def quark_cases():

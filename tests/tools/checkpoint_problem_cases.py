@@ -3,8 +3,8 @@
 Each has a good layer, too, where only one layer is at fault; `row` as in checkpoint_cases."""
 
 from checkpoint_cases import (
-    ATTENTION, FACTOR, FP8, MLP, MODEL, PLAIN, Case, compressed, floats, gptq_config, ints,
-    model, named, quark)
+    ATTENTION, FACTOR, FP8, INPUT_SCALE, MLP, MODEL, PLAIN, Case, compressed, floats,
+    gptq_config, ints, model, named, quark)
 from checkpoint_forms import (
     Bytes, Fp4, Integers, awq, f32, gptq, packed, quark_int4, tensor, whole_codes)
 
@@ -150,7 +150,8 @@ def refused_tensor_cases():
     row = ("modelopt", "INT4_AWQ, W4A16_AWQ, W4A8_AWQ and others")
     mixed = {ATTENTION: {"quant_algo": "FP8"}, MLP: {"quant_algo": "W4A16_AWQ", "group_size": 32}}
     fp8 = Bytes(227, block=(16, 64))
-    yield beside(row, "modelopt-mixed-int4awq-hfquant-only", MODEL, fp8, fp8.tensors([]),
+    yield beside(row, "modelopt-mixed-int4awq-hfquant-only", MODEL, fp8,
+                 {**fp8.tensors([]), **INPUT_SCALE},
                  {".weight": codes("U8", (8, 64)), ".weight_scale": Integers(0).scales.tensor(
                      [16, 2]), ".pre_quant_scale": tensor("F16", [64], "H", [0x3C00] * 64)},
                  ("W4A16_AWQ",), files={"hf_quant_config.json": {

@@ -128,7 +128,7 @@ class BuildTest(CommandTest):
                 folder = case.write(self.folder / case.name)
                 cache = self.folder / f"cache-{case.name}"
                 self.heddle("build", folder, "--target", "sm_80", "--cache", cache, check=0)
-                self.heddle("repack", folder, "-o", out, check=0)
+                self.heddle("repack", folder, "--target", "sm_80", "-o", out, check=0)
                 specs = [json.loads(text) for name, text in load(out)[0].items()
                          if name.endswith(".heddle")]
                 path = self.file("specs.json", json.dumps(specs))

@@ -29,9 +29,12 @@ double build_model_ms(const char* config, const Target& target, const std::strin
   const auto start = std::chrono::steady_clock::now();
   std::ifstream file(config);
   const std::string text(std::istreambuf_iterator<char>(file), {});
+  ModelConfigTexts texts;
+  texts.config = text;
+  texts.arch = target.arch();
   std::vector<Source> sources;
   std::set<std::string> names;  // several specs may share a text
-  for (const ModelKernel& kernel : model_from_config(text).kernels) {
+  for (const ModelKernel& kernel : model_from_config(texts).kernels) {
     for (Source& source : render_all(resolve(kernel.spec, target))) {
       if (names.insert(source.file_name).second) sources.push_back(std::move(source));
     }

@@ -57,9 +57,10 @@ TimingBudget budget_of(const BenchOptions& options, TimingBudget usual) {
   return usual;
 }
 
-std::vector<Spec> read_specs(const std::string& input) {
+std::vector<Spec> read_specs(const BenchOptions& options) {
   std::vector<Spec> specs;
-  const Model model = read_model(input);
+  Runtime probe(runtime_options(options.compile));  // inputs are judged before GPUs
+  const Model model = read_model(options.input, arch_of_target(options.target, probe));
   print_unserved(model);
   for (const ModelKernel& kernel : model.kernels) specs.push_back(kernel.spec);
   return specs;
@@ -134,7 +135,7 @@ int run(const BenchOptions& options) {
     return bench_step(options.step, {options.input, options.target, options.compile,
                                      budget_of(options, {}), options.json});
   }
-  const std::vector<Spec> specs = read_specs(options.input);
+  const std::vector<Spec> specs = read_specs(options);
   if (!options.behind.empty()) return run_behind(options, specs);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
     refuse_gemm_options(options, specs.front().op());

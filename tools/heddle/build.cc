@@ -208,10 +208,17 @@ int report_failures(const BuildOptions& options, const Build& build) {
   return code;
 }
 
-int build_model(const BuildOptions& options, Model model) {
+Model read_input_model(const BuildOptions& options, int arch) {
+  PackCommandOptions pack = options.pack;
+  pack.request.arch = arch;
+  Model model = options.kv.empty() ? read_model(options.config, pack)
+                                   : read_model(options.config, options.kv, pack);
+  take_rows(&model);
+  return model;
+}
+
+int build_model(const BuildOptions& options, Runtime& runtime, Model model) {
   const Stopwatch since;
-  if (options.first) parse_first(*options.first);  // refused before anything is made
-  Runtime runtime(runtime_options(options.compile));
   Build build;
   build.target = choose_target(options.target, runtime);
   build.model = std::move(model);
@@ -235,22 +242,25 @@ int build_model(const BuildOptions& options, Model model) {
 }
 
 int run(const BuildOptions& options) {
-  Model model = options.kv.empty() ? read_model(options.config, options.pack)
-                                   : read_model(options.config, options.kv, options.pack);
-  take_rows(&model);
   if (options.print_specs) {
+    const int arch = options.target.empty() ? 0 : target_from_name(options.target).arch();
+    const Model model = read_input_model(options, arch);
     print_specs(model);
     flush_output();
     print_remarks(model);
     return is_enough(options, model, model.unserved.empty()) ? kExitDone : kExitFailed;
   }
+  if (options.first) parse_first(*options.first);  // refused before anything is made
+  Runtime runtime(runtime_options(options.compile));
+  Model model = read_input_model(options, arch_of_target(options.target, runtime));
   if (options.list && model.layers.empty()) {
     throw Error(
         ErrorCategory::kUsage, "tool.list_needs_model",
         "--list lists the layers of a model: it takes a config.json or a folder, not specs");
   }
   try {
-    return build_model(options, model);  // a copy: the error below tells of the whole model
+    return build_model(options, runtime,
+                       model);  // a copy: the error below tells of the whole model
   } catch (const Error&) {
     print_remarks(model);  // what was assumed may be what is wrong
     throw;
@@ -276,9 +286,10 @@ void add_build_command(CLI::App& app, Action* action) {
   command->add_flag("--all", options->all, "exit code 1 if a layer of the model has no kernel");
   add_json_option(*command, &options->json);
   command->footer(
-      "A folder with tensors gives exactly the specs that heddle repack writes for it; of a "
-      "config\n"
-      "alone, what it cannot tell is assumed, and said.\n"
+      "A folder with tensors gives exactly the specs that heddle repack writes for it, and what "
+      "makes\n"
+      "activations of 8 bits where layers take them; of a config alone, what it cannot tell is\n"
+      "assumed, and said.\n"
       "Every layer of a model is listed, with what serves it or why nothing does; --all makes the\n"
       "exit code 1 if a layer has no kernel. Of a list of specs it is 1 if one cannot be served.\n"
       "TILE is tokens x rows x depth, then stages (s) and split-K (k).\n"

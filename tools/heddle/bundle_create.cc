@@ -2,11 +2,14 @@
 // a GPU.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "generator/target/capabilities.h"
 #include "heddle/bundle.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
@@ -27,9 +30,11 @@
 namespace heddle {
 namespace {
 
-// The kernels of one --specs that is no record. What is assumed of a model is told.
-std::vector<ModelKernel> read_kernels(const std::string& argument, const std::string& kv,
-                                      const PackCommandOptions& pack) {
+// The kernels of one --specs that is no record, on one architecture. What is assumed of a model is
+// told.
+Model read_kernels(const std::string& argument, const std::string& kv, PackCommandOptions pack,
+                   const Target& target) {
+  pack.request.arch = target.arch();
   Model model = kv.empty() ? read_model(argument, pack) : read_model(argument, kv, pack);
   take_rows(&model);
   print_remarks(model);
@@ -47,7 +52,47 @@ std::vector<ModelKernel> read_kernels(const std::string& argument, const std::st
                     "names the others",
                     count.served, count.total));
   }
-  return std::move(model.kernels);
+  return model;
+}
+
+void add_pairs(const Model& model, const std::vector<Target>& targets,
+               std::vector<BundleRequest>* pairs) {
+  for (const ModelKernel& kernel : model.kernels) {
+    for (const Target& target : targets) pairs->push_back({kernel.spec, target});
+  }
+}
+
+// Targets with kernels of 8-bit activations get these, where the model has some; the others then
+// get those of 16 bits.
+std::vector<BundleRequest> pairs_of_model(const std::string& argument, const std::string& kv,
+                                          const PackCommandOptions& pack,
+                                          const std::vector<Target>& targets) {
+  std::vector<Target> with;
+  std::vector<Target> without;
+  std::partition_copy(targets.begin(), targets.end(), std::back_inserter(with),
+                      std::back_inserter(without), has_wgmma);
+  const Model model =
+      read_kernels(argument, kv, pack, with.empty() ? targets.front() : with.front());
+  const bool bytes =
+      !model.layers.empty() &&
+      std::any_of(model.kernels.begin(), model.kernels.end(), [](const ModelKernel& kernel) {
+        return kernel.spec.op() == Op::kGemm && kernel.spec.gemm().has_byte_activations();
+      });
+  std::vector<BundleRequest> pairs;
+  if (!bytes || without.empty()) {
+    add_pairs(model, targets, &pairs);
+    return pairs;
+  }
+  if (argument == "-") {
+    throw Error(ErrorCategory::kUsage, "tool.targets_differ",
+                fmt::format("{} has no kernels of 8-bit activations and {} has: the model is read "
+                            "for each, which standard input cannot be; give a file, or "
+                            "--activations 16",
+                            without.front().name, with.front().name));
+  }
+  add_pairs(model, with, &pairs);
+  add_pairs(read_kernels(argument, kv, pack, without.front()), without, &pairs);
+  return pairs;
 }
 
 // What one --specs says, for the targets of the command line or else of a record.
@@ -86,11 +131,7 @@ std::vector<BundleRequest> read_pairs(const std::string& argument, const std::st
                             "--targets, for example --targets h200,a100",
                             argument));
   }
-  std::vector<BundleRequest> pairs;
-  for (const ModelKernel& kernel : read_kernels(argument, kv, pack)) {
-    for (const Target& target : targets) pairs.push_back({kernel.spec, target});
-  }
-  return pairs;
+  return pairs_of_model(argument, kv, pack, targets);
 }
 
 // What the tuned tables have for the pairs and these cannot use. What cannot be served at all is

@@ -72,8 +72,7 @@ void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
 int run_convert(const ConvertCommandOptions& options, Convert convert, const char* verb) {
   const auto start = std::chrono::steady_clock::now();
   const Checkpoint checkpoint(options.checkpoint);
-  const CheckpointConfig config =
-      read_checkpoint_config(config_of(options), options.pack.engine_rotates);
+  const CheckpointConfig config = read_checkpoint_config(config_of(options), options.pack.request);
   std::error_code none;  // a path that is not there is no other file
   if (std::filesystem::equivalent(config_path(options), options.output, none)) {
     throw Error(ErrorCategory::kUsage, "checkpoint.output",

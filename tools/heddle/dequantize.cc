@@ -24,6 +24,8 @@ void add_dequantize_command(CLI::App& app, Action* action) {
       "Example:\n"
       "  heddle dequantize model.safetensors --config config.json -o weights.safetensors");
   command->callback([=] {
+    // Whatever activations a kernel takes, the weights are the same.
+    options->pack.request.activation_bits = 16;
     *action = [options] { return run_convert(*options, dequantize_checkpoint, "dequantized"); };
   });
 }

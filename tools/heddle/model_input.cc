@@ -47,7 +47,7 @@ Error of_option_or_config(const std::string& place, const Error& error) {
 
 ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& options) {
   ModelConfigTexts texts = files.texts();
-  texts.engine_rotates = options.engine_rotates;
+  options.request.apply(&texts);
   texts.gated = options.pack.gated;
   texts.dense = options.pack.dense;
   texts.lm_head_bits = options.pack.lm_head_bits;
@@ -99,7 +99,7 @@ void add_facts(ModelConfigTexts texts, Model* model) {
 
 Model model_of_tensors(const std::string& path, const ConfigFiles& files,
                        const PackCommandOptions& options) {
-  const CheckpointConfig config = read_checkpoint_config(files, options.engine_rotates);
+  const CheckpointConfig config = read_checkpoint_config(files, options.request);
   Model model = model_of_checkpoint(Checkpoint(path), config, options.pack);
   if (config.is_known) add_facts(texts_of(files, options), &model);
   return model;
@@ -201,7 +201,7 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   const bool is_list = is_spec_list(text);
   if (!is_list && !is_spec(text)) return model_at(place, files, options);
   refuse_pack_options(options);
-  if (options.engine_rotates) {
+  if (options.request.engine_rotates) {
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--engine-rotates is for a model: specs have no rotations");
   }
@@ -216,6 +216,10 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   if (options.pack.lm_head_bits != 0) {
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--lm-head is for a model: specs say themselves what their weights are");
+  }
+  if (options.request.activation_bits != 0) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--activations is for a model: specs say themselves what their activations are");
   }
   if (is_list) return model_of_list(files.place, text);
   Model model;

@@ -18,6 +18,13 @@ namespace heddle {
 // model_of_checkpoint throw, with the place of each problem.
 Model read_model(const std::string& argument, const PackCommandOptions& options = {});
 
+// With the activations that kernels of this architecture take.
+inline Model read_model(const std::string& argument, int arch) {
+  PackCommandOptions options;
+  options.request.arch = arch;
+  return read_model(argument, options);
+}
+
 // The same with the operations on the cache of a model's config; `kv` as for kv_block(). The config
 // need not be quantised then. Throws Error(kUsage, "tool.kv_needs_config") for specs.
 Model read_model(const std::string& argument, const std::string& kv,

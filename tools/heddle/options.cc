@@ -117,6 +117,10 @@ Target choose_target(const std::string& name, Runtime& runtime) {
   return runtime.device_target();
 }
 
+int arch_of_target(const std::string& name, Runtime& runtime) {
+  return name.empty() && !runtime.has_device() ? 0 : choose_target(name, runtime).arch();
+}
+
 void check_m(const MRange& range, std::int64_t m) {
   if (m >= range.min && m <= range.max) return;
   throw Error(

@@ -54,6 +54,8 @@ RuntimeOptions runtime_options(const CompileOptions& options);
 // The target of that name or, for an empty name, the device at hand. Throws Error(kUsage) for an
 // unknown name, Error(kDriver) with advice where there is no device.
 Target choose_target(const std::string& name, Runtime& runtime);
+// The same, where a model is read for it: its Target::arch(), 0 where there is no device.
+int arch_of_target(const std::string& name, Runtime& runtime);
 
 // The plan's kernel that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
 // the spec's range, or of an operation that has none.

@@ -39,7 +39,7 @@ void add_choice_options(CLI::App& command, PackCommandOptions* options) {
       ->type_name("PATTERN")
       ->allow_extra_args(false);  // else [ab] would be a list
   command.add_flag(
-      "--engine-rotates", options->engine_rotates,
+      "--engine-rotates", options->request.engine_rotates,
       "the engine rotates activations where the config asks for it, which no kernel of "
       "Heddle does");
 }
@@ -61,6 +61,13 @@ void add_layer_options(CLI::App& command, PackCommandOptions* options) {
       ->type_name("BITS")
       ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
       ->check(CLI::IsMember({8, 4}));
+  command
+      .add_option("--activations", options->request.activation_bits,
+                  "16: activations stay in 16 bits where the model says 8, which kernels of sm_90 "
+                  "alone take: say it to both repack and build")
+      ->type_name("BITS")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
+      ->check(CLI::IsMember({16}));
   command
       .add_option_function<std::string>(
           "--tp",

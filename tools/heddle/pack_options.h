@@ -3,6 +3,7 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
 #define HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
 
+#include "checkpoint/config_files.h"
 #include "checkpoint/layer_plan.h"
 
 namespace CLI {
@@ -13,12 +14,12 @@ namespace heddle {
 
 struct PackCommandOptions {
   PackOptions pack;
-  bool engine_rotates = false;
+  ConfigRequest request;
 };
 
 // --keep, --skip and --engine-rotates.
 void add_choice_options(CLI::App& command, PackCommandOptions* options);
-// --fuse, --no-fuse, --gated, --dense, --lm-head and --tp.
+// --fuse, --no-fuse, --gated, --dense, --lm-head, --activations and --tp.
 void add_layer_options(CLI::App& command, PackCommandOptions* options);
 
 }  // namespace heddle

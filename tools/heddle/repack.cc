@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "heddle/target.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/convert_options.h"
 
@@ -13,6 +14,15 @@ void add_repack_command(CLI::App& app, Action* action) {
       app.add_subcommand("repack", "Write a checkpoint with its weights in Heddle's layout");
   add_convert_options(*command, options.get());
   add_layer_options(*command, &options->pack);
+  command
+      ->add_option_function<std::string>(
+          "--target",
+          [options](const std::string& name) {
+            options->pack.request.arch = target_from_name(name).arch();
+          },
+          "GPU that the weights are for, as of heddle build: kernels of sm_90 alone take "
+          "activations of 8 bits; without it, one that has what the model says")
+      ->type_name("NAME");
   command->footer(
       "Each layer becomes <layer>.heddle (U8), with its spec in the file's metadata under the\n"
       "same name, and for act-order <layer>.heddle_perm (I32 [K]): packed column j is column\n"

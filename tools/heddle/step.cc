@@ -68,6 +68,7 @@ Model read_step_model(const StepOptions& options, const std::string& input) {
   PackCommandOptions pack;
   pack.pack.dense = true;
   pack.pack.gated = options.gated;
+  pack.request.activation_bits = 16;  // a step has no launches that make 8 bits
   try {
     return read_model(input, options.kv, pack);
   } catch (const Error& error) {

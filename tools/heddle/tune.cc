@@ -46,8 +46,8 @@ void refuse_settled(const Spec& spec) {
 }
 
 // The gemms of a model, a list or one spec; of those that one entry would serve the first.
-std::vector<Spec> read_gemms(const std::string& input) {
-  const Model model = read_model(input);
+std::vector<Spec> read_gemms(const std::string& input, int arch) {
+  const Model model = read_model(input, arch);
   print_unserved(model);
   std::vector<Spec> gemms;
   for (const ModelKernel& kernel : model.kernels) {
@@ -93,7 +93,8 @@ int run_tuning(const TuneCommandOptions& command) {
   TuneOptions options;
   options.m = parse_m_range(command.m);
   options.most = command.most;
-  const std::vector<Spec> specs = read_gemms(command.input);
+  Runtime probe(runtime_options(command.run.compile));  // inputs are judged before GPUs
+  const std::vector<Spec> specs = read_gemms(command.input, arch_of_target("", probe));
   const TuneRun run(command.run);
   options.seconds = run.seconds();
   options.from = run.origin();

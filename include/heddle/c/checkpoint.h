@@ -30,10 +30,12 @@ typedef struct heddle_checkpoint_options {
   int64_t size; /* ... as many as these */
   int32_t fuse; /* 0: q_proj, k_proj, v_proj and gate_proj, up_proj each alone */
   int32_t engine_rotates;
-  int32_t gated;        /* not 0: gate_up_proj with epilogue.gated; needs `fuse` */
-  int32_t unused;       /* not read: it was padding */
-  int32_t dense;        /* not 0: dense linear layers that are not quantised, too, of 16 bits */
-  int32_t lm_head_bits; /* 8 or 4: lm_head is quantised to so many; 0: it is not */
+  int32_t gated;           /* not 0: gate_up_proj with epilogue.gated; needs `fuse` */
+  int32_t unused;          /* not read: it was padding */
+  int32_t dense;           /* not 0: dense linear layers that are not quantised, too, of 16 bits */
+  int32_t lm_head_bits;    /* 8 or 4: lm_head is quantised to so many; 0: it is not */
+  int32_t activation_bits; /* 16: all activations have 16 bits; 0: what the model says */
+  int32_t arch; /* of the GPU, 90 for sm_90; 0: not known, and one of 8-bit activations */
 } heddle_checkpoint_options;
 
 /* Sets `struct_size` and every default: all of the model for one GPU, fused. */
@@ -77,6 +79,7 @@ typedef struct heddle_checkpoint_layer_info {
   heddle_checkpoint_tensor_info permutation; /* I32 [K]: permutation */
   heddle_checkpoint_tensor_info bias;        /* bias, in the checkpoint's type */
   heddle_checkpoint_tensor_info pre_scale;   /* pre_scale, in the checkpoint's type */
+  heddle_checkpoint_tensor_info input_scale; /* F32 [1], of 8-bit activations: x_scales */
 } heddle_checkpoint_layer_info;
 
 /* Layers ascend by name. */

@@ -25,8 +25,10 @@ typedef struct heddle_model_texts {
   int32_t unused; /* not read: it was padding */
   int32_t dense;  /* not 0: also kernels of dense linear layers that are not quantised, with weights
                      of the activations' 16-bit type */
-  int32_t lm_head_bits; /* 8 or 4: lm_head is quantised from 16 bits to so many, as a checkpoint
-                           that is opened with this option is packed; 0: it is not */
+  int32_t lm_head_bits;    /* 8 or 4: lm_head is quantised from 16 bits to so many, as a checkpoint
+                              that is opened with this option is packed; 0: it is not */
+  int32_t activation_bits; /* 16: all activations have 16 bits; 0: what the model says */
+  int32_t arch; /* of the GPU, 90 for sm_90; 0: not known, and one of 8-bit activations */
 } heddle_model_texts;
 
 /* Every layer of the model with weights, and the specs of the kernels that serve them. What the

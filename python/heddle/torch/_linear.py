@@ -142,6 +142,12 @@ class Linear(torch.nn.Module):
             raise UsageError(
                 f"{layer.name} has {layer.matrices} matrices; allowed: one", "torch.matrices"
             )
+        if fields(canonical(layer.spec), "gemm")["activation"]["dtype"] not in _NAMES_OF_16:
+            raise UsageError(
+                f"{layer.name} takes activations of 8 bits, which Linear does not make; open the"
+                " checkpoint with activation_bits=16",
+                "torch.activations",
+            )
         spec = changed(layer.spec, **changes)
         given = fields(spec, "gemm")
         dtype = DTYPES[given["activation"]["dtype"]]

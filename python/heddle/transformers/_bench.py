@@ -53,7 +53,7 @@ def weights_of(config: dict[str, Any], bits: int) -> dict[str, Any]:
     """A spec's `weight` for each fused layer: the config's, else so many bits in groups of 128."""
     if "quantization_config" not in config:
         return {"bits": bits, "group_size": 128}
-    described = Model.from_config(config, gated=True)
+    described = Model.from_config(config, gated=True, activation_bits=16)
     made = {}
     for layer in described.layers:
         if layer.kernel >= 0 and layer.layers:

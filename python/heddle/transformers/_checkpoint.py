@@ -26,7 +26,11 @@ class CheckpointSource:
         self, folder: str, dtype: torch.dtype, weight: dict[str, Any] | None, lm_head: int
     ) -> None:
         self.reader = CheckpointReader(
-            folder, gated=True, dense=weight is not None, lm_head_bits=lm_head
+            folder,
+            gated=True,
+            dense=weight is not None,
+            lm_head_bits=lm_head,
+            activation_bits=16,
         )
         self.activation = {"dtype": NAMES[dtype]}
         self.weight = weight

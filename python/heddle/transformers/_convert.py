@@ -21,7 +21,9 @@ def convert(model: Any, weights: dict[str, dict[str, Any]] | dict[str, Any]) -> 
     weights: a `weight` of a gemm's spec for each fused layer ("qkv_proj", "gate_up_proj" ...), or
     one for all. Weights are rounded to the nearest codes, one layer at a time.
     """
-    described = Model.from_config(config_of(model), plain_too=True, gated=True, dense=True)
+    described = Model.from_config(
+        config_of(model), plain_too=True, gated=True, dense=True, activation_bits=16
+    )
     base = model.base_model_prefix
     for layer in described.layers:
         if not layer.layers:

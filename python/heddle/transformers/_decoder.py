@@ -38,7 +38,7 @@ class Decoder:
         self.base = base
         self.kv = kv
         self.around = facts["norm"]["place"] == "around"
-        described = Model.from_config(config, plain_too=True, dense=True)
+        described = Model.from_config(config, plain_too=True, dense=True, activation_bits=16)
         rows = {row.spec.name: row.spec for row in described.rows}
         dtype = {"dtype": NAMES[model.dtype]}
         self.norm = changed(rows["norm"], input=dtype, output=dtype)

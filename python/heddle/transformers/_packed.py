@@ -53,6 +53,12 @@ class PackedSource:
                     continue
                 check_packed_weights(text, text, int(metadata["heddle.layout"]))
                 name = key.removesuffix(_SUFFIX)
+                if Spec(text).to_dict()["activation"]["dtype"] not in {"fp16", "bf16"}:
+                    raise UnsupportedError(
+                        f"{path} is packed for activations of 8 bits, which Linear does not make;"
+                        " pack it with heddle repack --activations 16",
+                        "transformers.packed",
+                    )
                 self.layers.append(PackedLayer(name, Spec(text), _parts(model, name), path))
 
     def make(self, layer: PackedLayer, device: torch.device) -> Linear:

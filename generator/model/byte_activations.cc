@@ -1,0 +1,79 @@
+#include "generator/model/byte_activations.h"
+
+#include "generator/spec/byte_meaning.h"
+#include "generator/target/capabilities.h"
+#include "heddle/error.h"
+
+namespace heddle {
+
+const char* const kSixteenBitsNote =
+    "the scheme quantises activations, too: the kernels take them in 16 bits, which is at least as "
+    "accurate";
+
+namespace {
+
+// Weights of the scheme in a matrix of any size: the group does not divide a K that is not known.
+GemmSpec gemm_of(const Scheme& scheme) {
+  constexpr std::int64_t kAnySide = 128;
+  GemmSpec gemm;
+  gemm.shape.n = gemm.shape.k = kAnySide;
+  gemm.pre_scale = scheme.pre_scale;
+  gemm.act_order = scheme.act_order;
+  gemm.weight.type = scheme.type;
+  gemm.weight.bits = scheme.bits;
+  gemm.weight.group_size = scheme.group_size.value_or(kPerChannel);
+  if (!scheme.symmetric) gemm.weight.zero_point = ZeroPoint::kInt;
+  gemm.weight.tensor_scale = scheme.tensor_scale;
+  gemm.weight.scale_dtype = scheme.scale_dtype.value_or(DType::kFp32);
+  return gemm;
+}
+
+}  // namespace
+
+void check_activation_bits(int bits) {
+  if (bits == 0 || bits == 16) return;
+  throw Error(ErrorCategory::kUsage, "model.activations",
+              "activations cannot be asked for with " + std::to_string(bits) +
+                  " bits; allowed: 16, and 0 for what the model says");
+}
+
+std::string activations_text(const ActivationScheme& activation) {
+  std::string text(to_string(activation.dtype));
+  text += " per " + std::string(to_string(activation.granularity));
+  if (activation.is_static) text += ", static";
+  if (!activation.symmetric) text += ", with zero points";
+  return text;
+}
+
+std::string why_sixteen_bits(const Scheme& scheme, int arch) {
+  const ActivationScheme& activation = *scheme.activation;
+  if (!activation.unserved.empty()) return "no kernel takes " + activation.unserved;
+  Target target;
+  target.major = arch / 10;
+  target.minor = arch % 10;
+  if (arch != 0 && !has_wgmma(target)) {
+    return "sm_" + std::to_string(arch) + " has no kernel that takes " +
+           activations_text(activation) + ", sm_90 alone has";
+  }
+  GemmSpec gemm = gemm_of(scheme);
+  return set_byte_activations(activation, DType::kFp16, &gemm);
+}
+
+std::string set_byte_activations(const ActivationScheme& activation, DType output, GemmSpec* gemm) {
+  GemmSpec bytes = *gemm;
+  bytes.activation = activation.dtype;
+  bytes.activation_scale = {activation.granularity, activation.symmetric};
+  bytes.output = output;
+  bytes.weight.interleave = settled_interleave(bytes);
+  Problems problems;
+  check_byte_activations(bytes, problems);
+  std::string reasons;
+  for (const Problem& problem : problems) {
+    reasons += (reasons.empty() ? "" : "; ") + problem.message + ", and here it is " +
+               problem.value + " (" + problem.pointer + ")";
+  }
+  if (reasons.empty()) *gemm = std::move(bytes);
+  return reasons;
+}
+
+}  // namespace heddle

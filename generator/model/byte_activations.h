@@ -1,0 +1,32 @@
+// Activations of eight bits: whether kernels take them as a config says. Kernels of a config, those
+// of a checkpoint and packed weights all ask here, so that they cannot differ.
+#ifndef HEDDLE_GENERATOR_MODEL_BYTE_ACTIVATIONS_H_
+#define HEDDLE_GENERATOR_MODEL_BYTE_ACTIVATIONS_H_
+
+#include <string>
+
+#include "generator/model/quantization.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Throws Error(kUsage, "model.activations") unless it is 0 or 16: ModelConfigTexts.
+void check_activation_bits(int bits);
+
+// "int8 per token".
+std::string activations_text(const ActivationScheme& activation);
+
+// Why no kernel takes the activations of the scheme on this architecture, 0 for any; empty where
+// one does, as far as the config tells. Precondition: scheme.activation.
+std::string why_sixteen_bits(const Scheme& scheme, int arch);
+
+// Gives a gemm whose shape and weights are set these activations, and Y of type `output`. Where no
+// kernel takes them the gemm stays as it is, and the reason is returned.
+std::string set_byte_activations(const ActivationScheme& activation, DType output, GemmSpec* gemm);
+
+// The start of the note that such a reason ends.
+extern const char* const kSixteenBitsNote;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_BYTE_ACTIVATIONS_H_

@@ -1,0 +1,100 @@
+// examples/decoder with activations of eight bits on the fake driver of a Hopper GPU: which kernels
+// it launches in which order, and what they are given.
+#include <map>
+#include <set>
+
+#include "tests/decoder/fake_decoder.h"
+
+namespace heddle::testing {
+namespace {
+
+class EightBitDecoder : public FakeDecoder {
+ protected:
+  void SetUp() override {
+    FakeDecoder::SetUp();
+    if (IsSkipped()) return;
+    take_hopper();
+    context_ = std::make_unique<EngineContext>();
+    stream_ = std::make_unique<EngineStream>();
+  }
+  ::Model open_bytes(EightBits kind, int arch = 90, int activation_bits = 0) {
+    small_eight_bits(kind).write(folder_);
+    return ::Model(folder_.path(), "int8:head", 3, arch, activation_bits);
+  }
+};
+
+// "int8 token" of each matrix of a layer and of its row_transforms.
+std::set<std::string> forms_of(const ::Model& model) {
+  std::set<std::string> forms;
+  for (const Spec& spec : model.specs()) {
+    if (spec.op() != Op::kRowTransform) continue;
+    const RowTransformSpec& rows = spec.row_transform();
+    forms.insert(std::string(rows.norm.type == NormType::kNone ? "quantize"
+                             : rows.residual                   ? "add_norm"
+                                                               : "norm") +
+                 ' ' + std::to_string(rows.shape.columns) + ' ' +
+                 std::string(to_string(rows.output.dtype)) + ' ' +
+                 std::string(to_string(rows.output.granularity)) +
+                 (rows.output.symmetric ? "" : " zeros"));
+  }
+  return forms;
+}
+
+TEST_F(EightBitDecoder, RowsWriteWhatMatricesTake) {
+  const std::map<EightBits, std::string> kinds = {{EightBits::kInt8, "int8 token"},
+                                                  {EightBits::kInt8Zeros, "int8 token zeros"},
+                                                  {EightBits::kFp8, "fp8_e4m3 token"},
+                                                  {EightBits::kFp8Static, "fp8_e4m3 tensor"}};
+  for (const auto& [kind, form] : kinds) {
+    EXPECT_EQ(forms_of(open_bytes(kind)),
+              (std::set<std::string>{"norm 128 " + form, "add_norm 128 " + form,
+                                     "add_norm 128 bf16 none", "quantize 256 " + form}));
+  }
+}
+
+TEST_F(EightBitDecoder, AStepIsOneGraph) {
+  // A scale and a zero point for each row, and a scale of the checkpoint.
+  for (const EightBits kind : {EightBits::kInt8Zeros, EightBits::kFp8Static}) {
+    const ::Model model = open_bytes(kind);
+    const std::size_t before = fake::launches().size();
+    Decoder decoder(runtime(), model, 64, stream_->get());
+    const std::vector<fake::Launch> launches = fake::launches();
+    std::vector<std::string> got;
+    for (std::size_t i = before; i < launches.size(); ++i) {
+      for (const char* op : {"row", "gemm", "kv_append", "decode_attention"}) {
+        if (launches[i].kernel.rfind(std::string("heddle_") + op, 0) == 0) got.emplace_back(op);
+      }
+    }
+    std::vector<std::string> expected;
+    for (int layer = 0; layer < 2; ++layer) {
+      for (const char* op : {"row", "gemm", "kv_append", "decode_attention", "row", "gemm", "row",
+                             "gemm", "row", "gemm"}) {
+        expected.emplace_back(op);
+      }
+    }
+    expected.insert(expected.end(), {"row", "gemm"});
+    EXPECT_EQ(got, expected);
+    EXPECT_EQ(decoder.step({1, 2, 3}).size(), 3U * 96);
+    decoder.read_prompts(ragged_prompts());
+  }
+}
+
+TEST_F(EightBitDecoder, OtherGpusTakeSixteenBits) {
+  const std::set<std::string> sixteen = {"norm 128 bf16 none", "add_norm 128 bf16 none"};
+  EXPECT_EQ(forms_of(open_bytes(EightBits::kInt8, 80)), sixteen);
+  EXPECT_EQ(forms_of(open_bytes(EightBits::kFp8Static, 90, 16)), sixteen);
+}
+
+TEST_F(EightBitDecoder, RefusesScalesThatNoKernelFinds) {
+  const ::Model model = open_bytes(EightBits::kFp8Unscaled);
+  try {
+    const Decoder decoder(runtime(), model, 64, stream_->get());
+    FAIL() << "nothing finds the scale";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("--activations 16"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace heddle::testing

@@ -1,0 +1,253 @@
+// Models whose activations have eight bits: the specs of their kernels, and why others have 16.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "heddle/inspect/plan.h"
+#include "heddle/target.h"
+#include "tests/generator/model_helpers.h"
+
+namespace heddle {
+namespace {
+
+Model model_of(const Json& config, int arch = 0, int activation_bits = 0, bool gated = false,
+               bool dense = false) {
+  const std::string text = config.dump();
+  ModelConfigTexts texts;
+  texts.config = text;
+  texts.arch = arch;
+  texts.activation_bits = activation_bits;
+  texts.gated = gated;
+  texts.dense = dense;
+  return model_from_config(texts);
+}
+
+Json w8a8() { return Json::parse(example("llama-3-8b-w8a8")); }
+Json fp8() { return Json::parse(example("llama-3-8b-fp8")); }
+
+Json& group_of(Json& config) { return config["quantization_config"]["config_groups"]["group_0"]; }
+
+Json with_quantization(const Json& quantization) {
+  Json config = llama();
+  config["quantization_config"] = quantization;
+  return config;
+}
+
+const GemmSpec& first_gemm(const Model& model) { return model.kernels.at(0).spec.gemm(); }
+
+bool has_bytes(const Model& model) {
+  return std::any_of(model.kernels.begin(), model.kernels.end(), [](const ModelKernel& kernel) {
+    return kernel.spec.gemm().has_byte_activations();
+  });
+}
+
+std::string notes_of(const Model& model) {
+  std::string text;
+  for (const std::string& note : model.notes) text += note + '\n';
+  return text;
+}
+
+void expect_sixteen(const Json& config, const std::string& reason) {
+  const Model model = model_of(config, 90);
+  EXPECT_FALSE(has_bytes(model)) << config["quantization_config"];
+  EXPECT_NE(notes_of(model).find("in 16 bits"), std::string::npos) << notes_of(model);
+  EXPECT_NE(notes_of(model).find(reason), std::string::npos) << notes_of(model);
+}
+
+// "norm 4096 fp8_e4m3 token x 64": each row kernel as a line.
+std::vector<std::string> rows_of(const Model& model) {
+  std::vector<std::string> lines;
+  for (const ModelKernel& kernel : model.rows) {
+    const RowTransformSpec& spec = kernel.spec.row_transform();
+    lines.push_back(kernel.spec.name() + ' ' + std::to_string(spec.shape.columns) + ' ' +
+                    std::string(to_string(spec.output.dtype)) + ' ' +
+                    std::string(to_string(spec.output.granularity)) + ' ' +
+                    (spec.output.symmetric ? "" : "zeros ") + "x " + std::to_string(kernel.layers));
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(ModelActivations, Int8PerTokenOfCompressedTensors) {
+  const Model model = model_of(w8a8(), 90);
+  ASSERT_EQ(model.kernels.size(), 4U);
+  for (const ModelKernel& kernel : model.kernels) {
+    const GemmSpec& gemm = kernel.spec.gemm();
+    EXPECT_EQ(gemm.activation, DType::kInt8);
+    EXPECT_EQ(gemm.activation_scale.granularity, RowGranularity::kToken);
+    EXPECT_TRUE(gemm.activation_scale.symmetric);
+    EXPECT_EQ(gemm.output, DType::kBf16);
+    EXPECT_EQ(gemm.weight.type, WeightType::kInt);
+    EXPECT_EQ(gemm.weight.group_size, kPerChannel);
+    EXPECT_EQ(gemm.weight.interleave, Interleave::kSwizzle128b);
+  }
+  EXPECT_NE(notes_of(model).find("int8 per token"), std::string::npos) << notes_of(model);
+  EXPECT_EQ(rows_of(model),
+            (Lines{"norm 4096 int8 token x 1", "add_norm 4096 int8 token x 63",
+                   "add_norm 4096 bf16 none x 1", "activation 14336 int8 token x 32",
+                   "quantize 4096 int8 token x 32"}));
+}
+
+// What build makes of it can be made, for every kernel of a step.
+TEST(ModelActivations, KernelsAreMadeForSm90) {
+  for (const Json& config : {w8a8(), fp8()}) {
+    const Model model = model_of(config, 90);
+    for (const auto* kernels : {&model.kernels, &model.rows}) {
+      for (const ModelKernel& kernel : *kernels) {
+        EXPECT_NO_THROW(resolve(kernel.spec, target_from_name("h200"))) << kernel.spec.name();
+      }
+    }
+  }
+}
+
+TEST(ModelActivations, ZeroPointsOfActivations) {
+  Json config = w8a8();
+  group_of(config)["input_activations"]["symmetric"] = false;
+  const Model model = model_of(config);
+  EXPECT_FALSE(first_gemm(model).activation_scale.symmetric);
+  EXPECT_EQ(rows_of(model).front(), "norm 4096 int8 token zeros x 1");
+}
+
+TEST(ModelActivations, StaticScalesArePerTensor) {
+  Json config = w8a8();
+  group_of(config)["input_activations"] = {
+      {"num_bits", 8}, {"type", "int"}, {"strategy", "tensor"}};
+  const Model model = model_of(config);
+  EXPECT_EQ(first_gemm(model).activation_scale.granularity, RowGranularity::kTensor);
+  EXPECT_EQ(rows_of(model).at(1), "add_norm 4096 int8 tensor x 63");
+  EXPECT_NE(notes_of(model).find("int8 per tensor, static"), std::string::npos);
+  group_of(config)["input_activations"]["symmetric"] = false;
+  expect_sixteen(config, "only INT8 per token has zero points");
+  config = fp8();
+  config["quantization_config"]["activation_scheme"] = "static";
+  EXPECT_EQ(first_gemm(model_of(config)).activation, DType::kFp8E4m3);
+  EXPECT_EQ(first_gemm(model_of(config)).activation_scale.granularity, RowGranularity::kTensor);
+}
+
+TEST(ModelActivations, DynamicScalesOfTensors) {
+  Json config = w8a8();
+  group_of(config)["input_activations"] = {{"strategy", "tensor"}, {"dynamic", true}};
+  EXPECT_EQ(first_gemm(model_of(config)).activation_scale.granularity, RowGranularity::kTensor);
+  EXPECT_EQ(notes_of(model_of(config)).find("static"), std::string::npos);
+}
+
+// "dynamic" says nothing of rows: as other engines, one scale for each.
+TEST(ModelActivations, Fp8) {
+  const Model model = model_of(fp8());
+  EXPECT_EQ(first_gemm(model).activation, DType::kFp8E4m3);
+  EXPECT_EQ(first_gemm(model).activation_scale.granularity, RowGranularity::kToken);
+  // q, k and v have a scale each.
+  EXPECT_EQ(first_gemm(model).weight.group_size, kPerChannel);
+  EXPECT_EQ(model.kernels.at(1).spec.gemm().weight.group_size, kPerTensor);
+  EXPECT_EQ(first_gemm(model).weight.scale_dtype, DType::kFp32);
+  EXPECT_EQ(rows_of(model).back(), "quantize 4096 fp8_e4m3 token x 32");
+}
+
+TEST(ModelActivations, OtherMethods) {
+  const auto granularity = [](const Json& quantization) {
+    const GemmSpec gemm = first_gemm(model_of(with_quantization(quantization)));
+    return std::string(to_string(gemm.activation)) + ' ' +
+           std::string(to_string(gemm.activation_scale.granularity));
+  };
+  EXPECT_EQ(granularity({{"quant_method", "modelopt"}, {"quant_algo", "FP8"}}), "fp8_e4m3 tensor");
+  EXPECT_EQ(
+      granularity({{"quant_method", "modelopt"}, {"quant_algo", "FP8_PER_CHANNEL_PER_TOKEN"}}),
+      "fp8_e4m3 token");
+  EXPECT_EQ(granularity({{"quant_method", "fbgemm_fp8"}}), "fp8_e4m3 token");
+  const Json quark = Json::parse(R"({"quant_method": "quark", "global_quant_config": {
+    "weight": {"dtype": "int8", "qscheme": "per_channel"},
+    "input_tensors": {"dtype": "int8", "qscheme": "per_token", "is_dynamic": true}}})");
+  EXPECT_EQ(granularity(quark), "int8 token");
+  const Model bounded = model_of(
+      with_quantization({{"quant_method", "fbgemm_fp8"}, {"activation_scale_ub", 1200.0}}));
+  EXPECT_NE(notes_of(bounded).find("activation_scale_ub"), std::string::npos);
+}
+
+TEST(ModelActivations, SixteenBitsOnRequestAreWhatTheyWere) {
+  const Model model = model_of(w8a8(), 90, 16);
+  EXPECT_FALSE(has_bytes(model));
+  EXPECT_EQ(first_gemm(model).activation, DType::kBf16);
+  EXPECT_EQ(first_gemm(model).weight.interleave, Interleave::kFragment);
+  EXPECT_FALSE(first_gemm(model).output.has_value());
+  EXPECT_EQ(rows_of(model), (Lines{"norm 4096 bf16 none x 1", "add_norm 4096 bf16 none x 64",
+                                   "activation 14336 bf16 none x 32"}));
+  try {
+    model_of(w8a8(), 90, 8);
+    FAIL() << "8 bits cannot be asked for";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "model.activations");
+  }
+}
+
+TEST(ModelActivations, OtherArchitecturesTakeSixteenBits) {
+  for (const int arch : {75, 80, 89, 100, 120}) {
+    const Model model = model_of(w8a8(), arch);
+    EXPECT_FALSE(has_bytes(model)) << arch;
+    EXPECT_NE(notes_of(model).find("sm_" + std::to_string(arch)), std::string::npos);
+  }
+}
+
+TEST(ModelActivations, FormsThatNoKernelTakes) {
+  Json config = fp8();
+  config["quantization_config"]["weight_block_size"] = {128, 128};
+  expect_sixteen(config, "each 128 columns");
+  config = fp8();
+  config["quantization_config"]["activation_scheme"] = "learned";
+  expect_sixteen(config, "\"learned\"");
+  config = w8a8();
+  Json& inputs = group_of(config)["input_activations"];
+  inputs["num_bits"] = 4;
+  expect_sixteen(config, "activations of 4 bits");
+  inputs["num_bits"] = 8;
+  inputs["strategy"] = "group";
+  inputs["group_size"] = 128;
+  expect_sixteen(config, "\"group\" of 128 columns");
+  inputs["strategy"] = "token";
+  inputs["dynamic"] = "local";
+  expect_sixteen(config, "\"token\"");
+  inputs["dynamic"] = true;
+  inputs["type"] = "float";
+  expect_sixteen(config, "weights of the same kind");
+  inputs["type"] = "int";
+  group_of(config)["weights"]["symmetric"] = false;
+  expect_sixteen(config, "codes are multiplied as they are");
+  config = w8a8();
+  group_of(config)["weights"]["num_bits"] = 4;
+  config["quantization_config"]["format"] = "pack-quantized";
+  expect_sixteen(config, "4 bits");
+  for (const char* name : {"MXFP8", "NVFP4"}) {
+    expect_sixteen(with_quantization({{"quant_method", "modelopt"}, {"quant_algo", name}}),
+                   "no kernel takes");
+  }
+}
+
+// Layers of 16 bits among them take X of 16 bits.
+TEST(ModelActivations, ANormMakesWhatItsLayersTake) {
+  Json config = w8a8();
+  config["quantization_config"]["ignore"] = {"lm_head", "re:.*mlp.*"};
+  EXPECT_EQ(rows_of(model_of(config, 90, 0, false, true)),
+            (Lines{"norm 4096 int8 token x 1", "add_norm 4096 bf16 none x 33",
+                   "add_norm 4096 int8 token x 31", "activation 14336 bf16 none x 32",
+                   "quantize 4096 int8 token x 32"}));
+  // Some of those that a norm feeds: X of 16 bits and, once for q and k, of 8.
+  config["quantization_config"]["ignore"] = {"lm_head", "re:.*(mlp|v_proj|o_proj).*"};
+  EXPECT_EQ(rows_of(model_of(config, 90, 0, false, true)),
+            (Lines{"quantize 4096 int8 token x 32", "norm 4096 bf16 none x 1",
+                   "add_norm 4096 bf16 none x 64", "activation 14336 bf16 none x 32"}));
+}
+
+TEST(ModelActivations, AGatedEpilogueLeavesDownToQuantize) {
+  const Model model = model_of(w8a8(), 90, 0, true);
+  EXPECT_TRUE(model.kernels.at(2).spec.gemm().epilogue.gated);
+  const Lines rows = rows_of(model);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), "quantize 14336 int8 token x 32"), 1);
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                          [](const std::string& row) { return row.starts_with("activation"); }),
+            0);
+}
+
+}  // namespace
+}  // namespace heddle

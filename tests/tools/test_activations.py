@@ -1,0 +1,92 @@
+"""Activations of 8 bits: build, repack and bundle decide alike, and --activations 16 undoes it."""
+
+import copy
+import json
+import unittest
+
+from checkpoint_cases import MLP, PLAIN, compressed, floats, model, named
+from checkpoint_forms import Bytes
+from command import CommandTest, ROOT
+from safetensors_file import load, save
+
+W8A8 = ROOT / "examples/models/llama-3-8b-w8a8/config.json"
+CONFIG = model(compressed("float-quantized", None, config_groups={"all": {
+    "targets": ["Linear"], "weights": floats(),
+    "input_activations": {"num_bits": 8, "type": "float", "strategy": "token",
+                          "dynamic": True}}}))
+SMALL = {**named(MLP, Bytes(96).tensors()), **PLAIN}
+
+
+class ActivationsTest(CommandTest):
+
+    def folder_of(self, config):
+        folder = self.folder / "model"
+        folder.mkdir(exist_ok=True)
+        save(folder / "model.safetensors", SMALL)
+        (folder / "config.json").write_text(json.dumps(config))
+        return folder
+
+    def specs(self, *arguments):
+        done = self.heddle("build", *arguments, "--print-specs", check=0)
+        return json.loads(done.out), done.err
+
+    def test_build_of_a_config(self):
+        bytes_, notes = self.specs(W8A8, "--target", "h200")
+        gemms = [spec for spec in bytes_ if spec["op"] == "gemm"]
+        self.assertEqual({spec["activation"]["dtype"] for spec in gemms}, {"int8"})
+        self.assertEqual([spec["name"] for spec in bytes_ if spec["op"] == "row_transform"],
+                         ["norm", "add_norm", "add_norm", "activation", "quantize"])
+        self.assertIn("activations have 8 bits (int8 per token)", notes)
+        self.assertEqual(self.specs(W8A8)[0], bytes_)  # no GPU is named, and none is asked for
+        sixteen, notes = self.specs(W8A8, "--target", "h200", "--activations", "16")
+        self.assertEqual({spec["activation"]["dtype"] for spec in sixteen
+                          if spec["op"] == "gemm"}, {"bf16"})
+        self.assertIn("in 16 bits", notes)
+        other, notes = self.specs(W8A8, "--target", "a100")
+        self.assertEqual(other, sixteen)
+        self.assertIn("sm_80 has no kernel that takes int8 per token", notes)
+
+    def test_repack_agrees_with_build(self):
+        folder = self.folder_of(CONFIG)
+        out = self.folder / "out.safetensors"
+        files = {}
+        for options, activations in (((), "8"), (("--target", "h200"), "8"),
+                                     (("--target", "sm_80"), None), (("--activations", "16"), None)):
+            self.heddle("repack", folder, *options, "-o", out, check=0)
+            metadata, _ = load(out)
+            self.assertEqual(metadata.get("heddle.activations"), activations)
+            packed = json.loads(metadata[MLP + ".heddle"])
+            gemm = self.specs(folder, *options)[0][0]
+            self.assertEqual({key: value for key, value in gemm.items() if key != "name"}, packed)
+            files[options] = out.read_bytes()
+        self.assertEqual(len(set(files.values())), 2)
+        # The bytes of a model that says nothing of activations.
+        plain = copy.deepcopy(CONFIG)
+        del plain["quantization_config"]["config_groups"]["all"]["input_activations"]
+        self.heddle("repack", self.folder_of(plain), "-o", out, check=0)
+        self.assertEqual(out.read_bytes(), files["--activations", "16"])
+
+    def test_words_that_cannot_be_meant(self):
+        for command in (["build", W8A8, "--print-specs"],
+                        ["repack", self.folder_of(CONFIG), "-o", self.folder / "no"]):
+            for bits in ("8", "4", ""):
+                self.heddle(*command, "--activations", bits, check=2)
+        self.problem("build", ROOT / "examples/specs/llama-3-8b-down.json", "--activations", "16",
+                     "--print-specs", code=2)
+        self.heddle("repack", self.folder_of(CONFIG), "--target", "h2000", "-o", "no", check=2)
+
+    def test_a_bundle_for_gpus_that_differ_reads_the_model_for_each(self):
+        path = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", self.folder_of(CONFIG), "--targets",
+                    "a100,h200", "-o", path, check=0)
+        gemms = [entry for entry in self.heddle_json("bundle", "list", path)["entries"]
+                 if "gemm" in entry["kernel"]]
+        self.assertEqual({(entry["arch"], "fp8_e4m3_token" in entry["kernel"]) for entry in gemms},
+                         {("sm_80", False), ("sm_90a", True)})
+        done = self.heddle("bundle", "create", "--specs", "-", "--targets", "h200,a100", "-o",
+                           self.folder / "model.hdl", stdin=W8A8.read_bytes(), check=2)
+        self.assertIn("--activations 16", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
