@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+from safetensors import safe_open
 from transformers.utils import logging
 
 from .._errors import UnsupportedError
@@ -37,9 +38,43 @@ def clear(model: torch.nn.Module, layers: Sequence[Any]) -> list[str]:
         patterns.append("^" + re.escape(layer.name + "."))
         for part in layer.parts:
             parent, name = _place(model, part.name)
+            if isinstance(getattr(parent, name, None), torch.nn.Linear):
+                _untie(model, part.name)
             parent.add_module(name, Pending())
             patterns.append("^" + re.escape(part.name + "."))
     return patterns
+
+
+def _untie(model: Any, name: str) -> None:
+    """Lets an lm_head of its own take the place of one that shares the embeddings' weights."""
+    if model.all_tied_weights_keys.pop(f"{name}.weight", None) is not None:
+        model.config.tie_word_embeddings = False
+
+
+def refuse_missing(
+    model: torch.nn.Module, layers: Sequence[Any], checkpoint_files: Sequence[str]
+) -> None:
+    """Refuses a checkpoint that lacks a linear layer which it has elsewhere.
+
+    Transformers would give it random weights and a line in its log.
+    """
+    leaves = {part.name.rpartition(".")[2] for layer in layers for part in layer.parts}
+    left = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and name.rpartition(".")[2] in leaves
+    ]
+    there = set()
+    for path in checkpoint_files if left else ():
+        with safe_open(path, "pt") as file:
+            there.update(file.keys())
+    missing = [name for name in left if f"{name}.weight" not in there]
+    if missing:
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise UnsupportedError(
+            f"the checkpoint has no weights of {', '.join(missing[:8])}{more}",
+            "transformers.missing",
+        )
 
 
 def fill(model: torch.nn.Module, source: Source) -> None:
