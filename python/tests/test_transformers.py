@@ -94,6 +94,25 @@ def test_a_part_that_was_replaced_counts(hx, tmp_path):
     close(found, expected.float())
 
 
+def test_hooks_run_or_are_refused(heddle, hx, tmp_path):
+    _, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2)
+    layer = ours.model.layers[1]
+    ours(ids, output_hidden_states=True)  # leaves hooks of Transformers
+    for module in (layer.self_attn.q_proj, layer.self_attn.o_proj, layer.mlp):
+        hook = module.register_forward_hook(lambda _module, _given, y: y * 0.5)
+        expected = ours(ids).logits
+        found = ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16")).logits
+        close(found, expected.float())
+        hook.remove()
+    for module, name in ((layer, "DecoderLayer"), (layer.self_attn, "Attention"),
+                         (layer.input_layernorm, "RMSNorm"), (ours.model.norm, "RMSNorm")):
+        hook = module.register_forward_pre_hook(lambda _module, _given: None)
+        with pytest.raises(heddle.UnsupportedError, match=f"a Llama{name} has a hook"):
+            ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16"))
+        hook.remove()
+
+
 def test_threads_share_a_fused_layer(hx):
     """It keeps the parts of one input, and another thread may bring another at any moment."""
     from concurrent.futures import ThreadPoolExecutor

@@ -14,9 +14,9 @@ from .._errors import UnsupportedError, UsageError
 from ..torch import changed, decode_attention, kv_append, prepare, row_transform
 from ..torch._specs import NAMES, fields
 from ._masks import check_mask, check_positions, count_prompt
-from ._model import Layer, config_of, layers_of, refuse_what_is_not_served
+from ._model import NORMS, Layer, config_of, layers_of, refuse_what_is_not_served
 from ._prefill import attend_prompt
-from ._verify import longest
+from ._verify import check_hooks, longest
 
 if TYPE_CHECKING:
     from ._cache import HeddleCache
@@ -274,6 +274,7 @@ def _check_call(base: Any, cache: Any, input_ids: Any, embeddings: Any, more: An
                 f"{name} is {True if wanted is None else wanted}; a HeddleCache serves False",
                 "transformers.outputs",
             )
+    check_hooks(base, NORMS[cache.decoder.around])
     if cache.decoder.base is not base:
         raise UsageError(
             "past_key_values is a HeddleCache that was made for another model, which it would"

@@ -46,7 +46,7 @@ class Layer:
     def norms(self) -> list[torch.Tensor]:
         """As they come: before attention (and behind it), before the MLP (and behind it)."""
         module = self.base.layers[self.index]
-        return [getattr(module, name).weight for name in _NORMS[self.around]]
+        return [getattr(module, name).weight for name in NORMS[self.around]]
 
     def project(self, x: torch.Tensor, heads: int, kv_heads: int) -> tuple[torch.Tensor, ...]:
         """q, k and v of x [tokens, width], as [tokens, heads, head_dim] each."""
@@ -105,7 +105,7 @@ def refuse_what_is_not_served(facts: dict[str, Any]) -> None:
         )
 
 
-_NORMS = {
+NORMS = {
     False: ("input_layernorm", "post_attention_layernorm"),
     True: (
         "input_layernorm",
@@ -126,7 +126,7 @@ def layers_of(
             "transformers.model",
         )
     check_base(base, "embedding" in facts.get("multipliers", {}))
-    epsilons = dict.fromkeys(_NORMS[around], facts["norm"]["epsilon"])
+    epsilons = dict.fromkeys(NORMS[around], facts["norm"]["epsilon"])
     specs = [kernel.spec for kernel in Model.cache_from_config(config, kv).kernels]
     appends = [spec for spec in specs if spec.op == "kv_append"]
     attends = [spec for spec in specs if spec.op == "decode_attention"]
@@ -147,7 +147,7 @@ def layers_of(
                     "transformers.model",
                 )
             module = base.layers[index]
-            missing = [n for n in (*_NORMS[around], "self_attn", "mlp") if not hasattr(module, n)]
+            missing = [n for n in (*NORMS[around], "self_attn", "mlp") if not hasattr(module, n)]
             if missing:
                 raise UnsupportedError(
                     f"no HeddleCache for this model: its layers have no {', '.join(missing)}",

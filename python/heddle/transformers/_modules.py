@@ -46,9 +46,12 @@ class Fused(torch.nn.Module):
         return part
 
     def has(self, modules: Sequence[Any]) -> bool:
-        """Whether these are all of its parts, none of them replaced by another module."""
+        """Whether these are all of its parts: none of them was replaced, or has a hook."""
         return all(
-            isinstance(module, Part) and module.fused is self and module.index == index
+            isinstance(module, Part)
+            and module.fused is self
+            and module.index == index
+            and not (module._forward_hooks or module._forward_pre_hooks)
             for index, module in enumerate(modules)
         )
 
