@@ -39,6 +39,9 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--bits", type=count, default=4, help="of weights that the config leaves in 16 bits"
     )
+    bench.add_argument(
+        "--lm-head", type=int, choices=(8, 4), default=0, help="bits of lm_head; else it stays"
+    )
     bench.add_argument("--layers", type=count, metavar="N", help="only so many decoder layers")
     bench.add_argument("--no-compile", action="store_true", help="leave out torch.compile")
     bench.add_argument("--json", action="store_true", help="print JSON")

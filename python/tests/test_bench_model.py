@@ -39,8 +39,8 @@ def test_what_the_command_line_takes(command):
     from heddle.__main__ import parser
 
     options = parser().parse_args(["bench-model", "folder", "--batch", "1,8", "--layers", "2"])
-    assert (options.batch, options.context, options.kv, options.layers) == ([1, 8], 1024,
-                                                                           "int8:head", 2)
+    assert (options.batch, options.context, options.kv, options.layers, options.lm_head) == (
+        [1, 8], 1024, "int8:head", 2, 0)
     for wrong in (["bench-model"], ["bench-model", "x", "--batch", "0"],
                   ["bench-model", "x", "--context", "0"], ["other"], []):
         code, _, stderr = command(*wrong)
@@ -119,6 +119,22 @@ def test_a_model_in_memory_is_quantised(heddle, tmp_path):
         packed = sum(m.weights.numel() for m in made.modules() if hasattr(m, "weights"))
         wanted = packed + 320 * 256 * 2 + 3 * 100 * 2 * (2 * 2 * (64 + 2))
         assert floor_ms(made, cache, 100) == pytest.approx(wanted / 1e9)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_lm_head_in_memory_is_that_of_a_checkpoint(heddle, tmp_path, tied):
+    import small_models
+    from heddle.transformers import HeddleConfig
+    from heddle.transformers._convert import convert
+    from transformers import AutoModelForCausalLM
+
+    model = small_models.plain("llama", tie_word_embeddings=tied)
+    folder = small_models.write(model, tmp_path, "plain")
+    loaded = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, quantization_config=HeddleConfig(bits=4, lm_head=4))
+    made = convert(model.half(), {"bits": 4, "group_size": 128}, 4)
+    assert made.lm_head.spec == loaded.lm_head.spec
+    assert torch.equal(made.lm_head.weights, loaded.lm_head.weights)
 
 
 def test_the_report(heddle):

@@ -89,7 +89,7 @@ def _measure(config: Any, weights: dict[str, Any], options: argparse.Namespace) 
     torch._dynamo.reset()
     if getattr(config, "dtype", None) == torch.float16:
         model.half()
-    convert(model, weights)
+    convert(model, weights, options.lm_head)
     torch.cuda.empty_cache()
     for batch in options.batch:
         cache = HeddleCache(model, batch, options.context, options.kv)
