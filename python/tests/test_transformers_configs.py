@@ -58,11 +58,17 @@ def test_a_config_is_read_as_transformers_reads_it(hx, monkeypatch, model_type, 
     ("smollm3", {"use_sliding_window": True, **SLIDING}, "a window of 20, .* read as 0"),
     ("granite", {"embedding_multiplier": 3.0}, "it multiplies"),
     ("ministral3", rope(**YARN, llama_4_scaling_beta=0.1), "positions from 32 on"),
-    ("olmo2", {}, "its norms stand after")])
+    ("olmo2", {}, "its norms stand after"),
+    ("gemma4_text", {}, "its norms have no kernels")])
 def test_a_config_that_is_refused(heddle, hx, monkeypatch, model_type, changes, words):
     model = model_of(model_type, monkeypatch, **changes).half()
     with pytest.raises(heddle.UnsupportedError, match=words):
         hx.HeddleCache(model, 2, 128, "fp16")
+
+
+def test_a_model_of_32_bits(heddle, hx):
+    with pytest.raises(heddle.Error, match="activations of 16 bits"):
+        hx.HeddleCache(plain("llama"), 2, 16, "fp16")
 
 
 def test_a_config_that_changed_is_read_again(hx):

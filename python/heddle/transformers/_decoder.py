@@ -42,6 +42,10 @@ class Decoder:
         self.around = facts["norm"]["place"] == "around"
         described = Model.from_config(config, plain_too=True, dense=True)
         rows = {row.spec.name: row.spec for row in described.rows}
+        if not {"norm", "add_norm"} <= set(rows):
+            raise UnsupportedError(
+                "no HeddleCache for this model: its norms have no kernels", "transformers.model"
+            )
         dtype = {"dtype": NAMES[model.dtype]}
         self.norm = changed(rows["norm"], input=dtype, output=dtype)
         self.add_norm = changed(rows["add_norm"], input=dtype, output=dtype)
