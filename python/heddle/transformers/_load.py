@@ -54,15 +54,15 @@ def _untie(model: Any, name: str) -> None:
 def refuse_missing(
     model: torch.nn.Module, layers: Sequence[Any], checkpoint_files: Sequence[str]
 ) -> None:
-    """Refuses a checkpoint that lacks a linear layer which it has elsewhere.
+    """Refuses a checkpoint that lacks a linear layer which it has for other decoder layers.
 
     Transformers would give it random weights and a line in its log.
     """
-    leaves = {part.name.rpartition(".")[2] for layer in layers for part in layer.parts}
+    places = {_without_numbers(part.name) for layer in layers for part in layer.parts}
     left = [
         name
         for name, module in model.named_modules()
-        if isinstance(module, torch.nn.Linear) and name.rpartition(".")[2] in leaves
+        if isinstance(module, torch.nn.Linear) and _without_numbers(name) in places
     ]
     there = set()
     for path in checkpoint_files if left else ():
@@ -75,6 +75,10 @@ def refuse_missing(
             f"the checkpoint has no weights of {', '.join(missing[:8])}{more}",
             "transformers.missing",
         )
+
+
+def _without_numbers(name: str) -> str:
+    return re.sub(r"\.\d+\.", ".*.", name)
 
 
 def fill(model: torch.nn.Module, source: Source) -> None:
