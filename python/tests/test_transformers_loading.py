@@ -148,17 +148,27 @@ def test_lm_head_is_quantised_on_request(hx, tmp_path, tied):
     close(ours(ids).logits, model(ids).logits, 0.02)
 
 
-def test_layers_that_the_checkpoint_lacks(heddle, hx, tmp_path):
-    """Transformers gives them random weights."""
+@pytest.mark.parametrize(("lacking", "tied"), [
+    ("model.layers.1.mlp.down_proj", True), ("model.norm", True), ("lm_head", False)])
+def test_what_the_checkpoint_lacks(heddle, hx, tmp_path, lacking, tied):
+    """Transformers gives it random weights."""
     from safetensors.torch import load_file, save_file
 
-    folder = small_models.write(small_models.plain("llama"), tmp_path, "awq")
+    model = small_models.plain("llama", tie_word_embeddings=tied)
+    folder = small_models.write(model, tmp_path, "awq")
     tensors = load_file(folder / "model.safetensors")
-    lacking = "model.layers.1.mlp.down_proj"
     kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(lacking)}
+    assert len(kept) < len(tensors)
     save_file(kept, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(heddle.UnsupportedError, match=f"has no weights of {lacking}$"):
+    with pytest.raises(heddle.UnsupportedError, match=f"does not have {lacking}.weight$"):
         transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16)
+
+
+def test_a_head_that_no_checkpoint_has(hx, tmp_path):
+    folder = small_models.write(small_models.plain("llama"), tmp_path, "awq")
+    made = transformers.AutoModelForSequenceClassification.from_pretrained(
+        folder, dtype=torch.float16)
+    assert made(tokens(1)).logits.shape == (1, 2)
 
 
 @pytest.mark.parametrize(("model_type", "sizes"), [

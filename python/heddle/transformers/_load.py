@@ -52,28 +52,36 @@ def _untie(model: Any, name: str) -> None:
 
 
 def refuse_missing(
-    model: torch.nn.Module, layers: Sequence[Any], checkpoint_files: Sequence[str]
+    model: Any, layers: Sequence[Any], checkpoint_files: Sequence[str]
 ) -> None:
-    """Refuses a checkpoint that lacks a linear layer which it has for other decoder layers.
+    """Refuses a checkpoint that lacks tensors of the decoder, or its lm_head.
 
-    Transformers would give it random weights and a line in its log.
+    Transformers would give them random weights and a line in its log. Where it renames tensors
+    only linear layers are looked for, at the places where other decoder layers have theirs.
     """
-    places = {_without_numbers(part.name) for layer in layers for part in layer.parts}
-    left = [
-        name
-        for name, module in model.named_modules()
-        if isinstance(module, torch.nn.Linear) and _without_numbers(name) in places
-    ]
     there = set()
-    for path in checkpoint_files if left else ():
+    for path in checkpoint_files:
         with safe_open(path, "pt") as file:
             there.update(file.keys())
-    missing = [name for name in left if f"{name}.weight" not in there]
+    names = {id(module): name for name, module in model.named_modules()}
+    as_they_are = f"{names[id(model.get_input_embeddings())]}.weight" in there
+    of_model = (names[id(model.base_model)] + ".", "lm_head.")
+    places = {_without_numbers(part.name) for layer in layers for part in layer.parts}
+    ignored = [*model.all_tied_weights_keys, *(model._keys_to_ignore_on_load_missing or ())]
+    missing = [
+        name
+        for name, _ in model.named_parameters()
+        if name not in there
+        and not any(re.search(pattern, name) for pattern in ignored)
+        and (
+            (as_they_are and name.startswith(of_model))
+            or _without_numbers(name.removesuffix(".weight")) in places
+        )
+    ]
     if missing:
         more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
         raise UnsupportedError(
-            f"the checkpoint has no weights of {', '.join(missing[:8])}{more}",
-            "transformers.missing",
+            f"the checkpoint does not have {', '.join(missing[:8])}{more}", "transformers.missing"
         )
 
 
