@@ -16,6 +16,14 @@ def numbers(text: str) -> list[int]:
     return made
 
 
+def count(text: str) -> int:
+    """"8", and nothing below 1."""
+    made = int(text)
+    if made < 1:
+        raise ValueError
+    return made
+
+
 def parser() -> argparse.ArgumentParser:
     """Of the whole command line."""
     top = argparse.ArgumentParser(prog="python -m heddle")
@@ -26,12 +34,15 @@ def parser() -> argparse.ArgumentParser:
     )
     bench.add_argument("config", metavar="FOLDER|CONFIG", help="a folder with a config.json, or it")
     bench.add_argument("--batch", type=numbers, default=[1], metavar="B,B...", help="default 1")
-    bench.add_argument("--context", type=int, default=1024, metavar="TOKENS", help="default 1024")
+    bench.add_argument("--context", type=count, default=1024, metavar="TOKENS", help="default 1024")
     bench.add_argument("--kv", default="int8:head", help="the cache; default int8:head")
     bench.add_argument(
-        "--bits", type=int, default=4, help="of weights that the config leaves in 16 bits"
+        "--bits", type=count, default=4, help="of weights that the config leaves in 16 bits"
     )
-    bench.add_argument("--layers", type=int, metavar="N", help="only so many decoder layers")
+    bench.add_argument(
+        "--lm-head", type=int, choices=(8, 4), default=0, help="bits of lm_head; else it stays"
+    )
+    bench.add_argument("--layers", type=count, metavar="N", help="only so many decoder layers")
     bench.add_argument("--no-compile", action="store_true", help="leave out torch.compile")
     bench.add_argument("--json", action="store_true", help="print JSON")
     return top
@@ -45,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(bench_model(options))
     except ImportError as error:
-        print(f"heddle: {error}; pip install 'heddle[transformers]'", file=sys.stderr)
+        print(f"heddle: {error}; in a clone: pip install '.[transformers]'", file=sys.stderr)
         return 1
     except (Error, OSError) as error:
         print(f"heddle: {error}", file=sys.stderr)

@@ -99,14 +99,45 @@ def rotate(x, positions, spec):
     rope = spec["rope"]
     if rope["pairing"] == "none":
         return x
-    assert rope["pairing"] == "neox"
-    assert "scaling" not in rope
     dim = rope["dim"] or x.shape[-1]
-    angle = positions[:, None].double() * rope["base"] ** (
-        -torch.arange(0, dim, 2, dtype=torch.float64) / dim)
-    cos, sin = (f(angle).float()[:, None] for f in (torch.cos, torch.sin))
-    a, b = x[..., :dim // 2], x[..., dim // 2:dim]
-    return torch.cat([a * cos - b * sin, b * cos + a * sin, x[..., dim:]], -1)
+    turns = rope["base"] ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    turns, factor = scaled(turns, dim, rope["base"], rope.get("scaling", {"type": "none"}))
+    angle = positions[:, None].double() * turns
+    cos, sin = (factor * f(angle).float()[:, None] for f in (torch.cos, torch.sin))
+    rotated, rest = x[..., :dim], x[..., dim:]
+    if rope["pairing"] == "gptj":
+        a, b = rotated[..., 0::2], rotated[..., 1::2]
+        made = torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2)
+    else:
+        a, b = rotated.chunk(2, -1)
+        made = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+    return torch.cat([made, rest], -1)
+
+
+def scaled(turns, dim, base, scaling):
+    """Angles of a position for each pair, and what multiplies cosines and sines."""
+    kind = scaling["type"]
+    if kind == "none":
+        return turns, 1
+    if kind == "linear":
+        return turns / scaling["factor"], 1
+    trained = scaling["original_max_position_embeddings"]
+    if kind == "llama3":
+        low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+        s = ((trained * turns / (2 * math.pi) - low) / (high - low)).clamp(0, 1)
+        return (1 - s) * turns / scaling["factor"] + s * turns, 1
+
+    def pair(rotations):
+        return dim * math.log(trained / (2 * math.pi * rotations)) / (2 * math.log(base))
+
+    low, high = (pair(scaling.get(name, default))
+                 for name, default in (("beta_fast", 32), ("beta_slow", 1)))
+    if scaling.get("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, dim - 1)
+    s = ((torch.arange(dim // 2, dtype=torch.float64) - low) / (high - low)).clamp(0, 1)
+    factor = scaling.get("attention_factor", 0.1 * math.log(scaling["factor"]) + 1)
+    return s * turns / scaling["factor"] + (1 - s) * turns, factor
 
 
 def prepared(x, positions, spec, weight):

@@ -5,9 +5,13 @@ Each writer returns the weights that its codes stand for: what a model must comp
 
 import json
 
-import safetensors.torch
-import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
+transformers = pytest.importorskip("transformers", reason="needs Transformers: tools/test --torch")
+
+import safetensors.torch  # noqa: E402
+from transformers import AutoConfig, AutoModelForCausalLM  # noqa: E402
 
 SIZES = {"num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 320,

@@ -14,21 +14,38 @@ pytest.importorskip("transformers", reason="needs Transformers: tools/test --tor
 CONFIG = ROOT / "examples/models/llama-3-8b-awq/config.json"
 
 
-def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "heddle", *map(str, arguments)],
-                          capture_output=True, text=True, check=False)
+@pytest.fixture
+def command(heddle, capsys):
+    """python -m heddle, in this process, because importing PyTorch takes seconds."""
+    from heddle.__main__ import main
+
+    def run(*arguments):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
+
+    return run
 
 
-def test_what_the_command_line_takes(heddle):
+def test_it_is_a_command():
+    done = subprocess.run([sys.executable, "-m", "heddle", "--help"], capture_output=True,
+                          text=True, check=True)
+    assert done.stdout.startswith("usage: python -m heddle")
+
+
+def test_what_the_command_line_takes(command):
     from heddle.__main__ import parser
 
     options = parser().parse_args(["bench-model", "folder", "--batch", "1,8", "--layers", "2"])
-    assert (options.batch, options.context, options.kv, options.layers) == ([1, 8], 1024,
-                                                                           "int8:head", 2)
-    for wrong in (["bench-model"], ["bench-model", "x", "--batch", "0"], ["other"], []):
-        done = command(*wrong)
-        assert done.returncode == 2, wrong
-        assert "usage: python -m heddle" in done.stderr
+    assert (options.batch, options.context, options.kv, options.layers, options.lm_head) == (
+        [1, 8], 1024, "int8:head", 2, 0)
+    for wrong in (["bench-model"], ["bench-model", "x", "--batch", "0"],
+                  ["bench-model", "x", "--context", "0"], ["other"], []):
+        code, _, stderr = command(*wrong)
+        assert code == 2, wrong
+        assert "usage: python -m heddle" in stderr
 
 
 def test_documents_give_it_options_that_it_has(heddle):
@@ -41,20 +58,22 @@ def test_documents_give_it_options_that_it_has(heddle):
         parser().parse_args(line.split())
 
 
-def test_errors_are_one_line(tmp_path):
-    done = command("bench-model", tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "config.json" in done.stderr
-    if not torch.cuda.is_available():
-        done = command("bench-model", CONFIG)
-        assert (done.returncode, done.stderr) == (
-            1, "heddle: bench-model needs a GPU: PyTorch finds none\n")
+def test_errors_are_one_line(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert command("bench-model", CONFIG) == (
+        1, "", "heddle: bench-model needs a GPU: PyTorch finds none\n")
     wrong = json.loads(CONFIG.read_text())
     wrong["quantization_config"]["quant_method"] = "aqlm"
-    (tmp_path / "config.json").write_text(json.dumps(wrong))
-    done = command("bench-model", tmp_path)
-    assert done.returncode == 1
-    assert "aqlm" in done.stderr
+    for content, words in ((None, "config.json"), (json.dumps(wrong), "aqlm"), ("{", "config.json"),
+                           ("[]", "config.json"), ('{"model_type": "nothing"}', "nothing")):
+        if content is not None:
+            (tmp_path / "config.json").write_text(content)
+        code, stdout, stderr = command("bench-model", tmp_path)
+        assert (code, stdout, stderr.count("\n")) == (1, "", 1), content
+        assert words in stderr
+    code, _, stderr = command("bench-model", CONFIG, "--kv", "int9")
+    assert (code, stderr.count("\n")) == (1, 1)
+    assert "int9" in stderr
 
 
 def test_weights_are_the_configs(heddle):
@@ -100,6 +119,22 @@ def test_a_model_in_memory_is_quantised(heddle, tmp_path):
         packed = sum(m.weights.numel() for m in made.modules() if hasattr(m, "weights"))
         wanted = packed + 320 * 256 * 2 + 3 * 100 * 2 * (2 * 2 * (64 + 2))
         assert floor_ms(made, cache, 100) == pytest.approx(wanted / 1e9)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_lm_head_in_memory_is_that_of_a_checkpoint(heddle, tmp_path, tied):
+    import small_models
+    from heddle.transformers import HeddleConfig
+    from heddle.transformers._convert import convert
+    from transformers import AutoModelForCausalLM
+
+    model = small_models.plain("llama", tie_word_embeddings=tied)
+    folder = small_models.write(model, tmp_path, "plain")
+    loaded = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, quantization_config=HeddleConfig(bits=4, lm_head=4))
+    made = convert(model.half(), {"bits": 4, "group_size": 128}, 4)
+    assert made.lm_head.spec == loaded.lm_head.spec
+    assert torch.equal(made.lm_head.weights, loaded.lm_head.weights)
 
 
 def test_the_report(heddle):

@@ -1,6 +1,8 @@
 """The examples of the pages in Python run: as they stand, each page's in its order."""
 
+import ast
 import contextlib
+import importlib
 import io
 import re
 
@@ -26,10 +28,30 @@ def test_every_page_has_examples():
 
 
 @pytest.mark.parametrize(("needs", "code"), list(blocks()))
+def test_an_example_names_what_the_package_has(heddle, needs, code):
+    """Also where an example cannot run."""
+    for name in names_of(code):
+        module, *rest = name.split(".")[1:]
+        if module in {"torch", "transformers"}:
+            pytest.importorskip(module, reason=f"{name} needs it: tools/test --torch")
+            found = importlib.import_module(f"heddle.{module}")
+        else:
+            found = getattr(heddle, module)
+        for part in rest:
+            found = getattr(found, part)
+
+
+def names_of(code):
+    """heddle.Runtime, heddle.torch.Linear.quantized ..."""
+    found = {ast.unparse(node) for node in ast.walk(ast.parse(code))
+             if isinstance(node, ast.Attribute)}
+    return sorted(name for name in found if re.fullmatch(r"heddle(\.\w+)+", name))
+
+
+@pytest.mark.parametrize(("needs", "code"), list(blocks()))
 def test_an_example_runs(heddle, request, tmp_path, monkeypatch, needs, code):
-    compile(code, "example", "exec")
     if needs == "gpu":
-        pytest.skip("needs a GPU and PyTorch; compiled only")
+        pytest.skip("test_torch_documents.py runs it")
     if needs == "nvrtc":
         request.getfixturevalue("runtime")
     monkeypatch.chdir(tmp_path)

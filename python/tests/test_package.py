@@ -2,6 +2,7 @@
 
 import inspect
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,15 @@ def test_importing_takes_at_most_twice_the_time_of_numpy():
     heddle, numpy = import_time("heddle"), import_time("numpy")
     print(f"heddle {1000 * heddle:.0f} ms, numpy {1000 * numpy:.0f} ms")
     assert heddle <= 2 * numpy
+
+
+def test_the_extra_transformers_has_all_that_its_tests_have(root):
+    """A user who installs it runs what the tests run."""
+    extra = re.search(r"^transformers = \[(.*)\]$", (root / "pyproject.toml").read_text(), re.M)[1]
+    pins = (root / "tools/lib/python/torch.txt").read_text()
+    pinned = re.findall(r"^(\w+)==", pins, re.M)
+    assert sorted(re.findall(r'"(\w+)', extra)) == sorted(pinned)
+    assert "accelerate" in pinned  # which Transformers wants for a device_map
 
 
 def test_all_names_what_is_there(heddle):

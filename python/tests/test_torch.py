@@ -5,21 +5,18 @@ import sys
 
 import pytest
 from conftest import gemm
-
-torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
-
-from torch_specs import (  # noqa: E402
+from torch_specs import (
     DIM,
     HEADS,
     KV_HEADS,
     SEQUENCES,
     K,
+    N,
     cache_of,
     cache_specs,
     row_spec,
+    torch,
 )
-
-N = 256
 
 
 def test_importing_heddle_alone_loads_no_torch():

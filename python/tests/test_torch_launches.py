@@ -4,21 +4,18 @@ import contextlib
 
 import pytest
 from conftest import gemm
-
-torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
-
-from torch_specs import (  # noqa: E402
+from torch_specs import (
     DIM,
     HEADS,
     KV_HEADS,
     SEQUENCES,
     K,
+    N,
     cache_of,
     cache_specs,
     row_spec,
+    torch,
 )
-
-N = 256
 
 
 @pytest.fixture

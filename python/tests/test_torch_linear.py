@@ -45,16 +45,38 @@ def test_fused_layers(heddle, ht):
 
 def test_a_layer_refuses_by_name(heddle, ht):
     layer = ht.Linear.quantized(torch.randn(N, K).half())
-    for given, words in (
-            ({"weights": layer.weights[1:]}, "weights has the dtype torch.uint8 and the shape"),
-            ({"bias": torch.zeros(N)}, "bias is given, and the spec has not one"),
-            ({"split": [1, 2]}, r"split is \[1, 2\], in all 3 columns; the layer has 256")):
+    biased = ht.changed(layer.spec, epilogue={"bias": True})
+    for spec, given, words in (
+            (layer.spec, {"weights": layer.weights[1:]}, "weights is of the dtype torch.uint8"),
+            (layer.spec, {"weights": None}, "weights is NoneType; wanted: a tensor of torch.uint8"),
+            (layer.spec, {"bias": torch.zeros(N)}, "bias is given, and the spec has not one"),
+            (biased, {}, "bias is missing, and the spec has one"),
+            (biased, {"bias": torch.zeros(N)}, "bias is of the dtype torch.float32"),
+            (biased, {"bias": torch.zeros(3).half()}, r"the shape \[3\]; wanted: .*\[256\]"),
+            (layer.spec, {"split": [1, 2]}, r"split is \[1, 2\], in all 3 columns; .* has 256")):
         with pytest.raises(heddle.UsageError, match=words):
-            ht.Linear(layer.spec, **{"weights": layer.weights, **given})
-    with pytest.raises(heddle.UsageError, match=r"w has the dtype torch.float32; allowed: fp16"):
-        ht.Linear.quantized(torch.randn(N, K))
+            ht.Linear(spec, **{"weights": layer.weights, **given})
+    for x in (torch.zeros(4, K // 2).half(), torch.zeros(1, 2, K + 8).half()):
+        with pytest.raises(heddle.UsageError, match=r"x has \d+ columns; the layer has 512"):
+            layer(x)
+
+
+def test_plain_weights_are_refused_by_name(heddle, ht):
+    w = torch.randn(N, K).half()
+    gated = {"gated": True, "activation": "silu"}
+    for given, epilogue, words in (
+            (w.float(), None, "w is of the dtype torch.float32 and the shape"),
+            (w[0], None, r"the shape \[512\]; allowed: \[N, K\] of fp16, bf16"),
+            (w.numpy(), None, "w is ndarray"), ([], None, "or are none"),
+            ([w, w.bfloat16()], None, "differ in dtype or columns"),
+            ([w, w[:, :256]], None, "differ in dtype or columns"),
+            # Gate and up would be cut where none of them ends.
+            ([w, w[:128]], gated, r"parts of \[256, 128\] rows; a gated layer has two"),
+            ([w, w, w], gated, "a gated layer has two")):
+        with pytest.raises(heddle.UsageError, match=words):
+            ht.Linear.quantized(given, epilogue=epilogue)
     with pytest.raises(heddle.SpecError):
-        ht.Linear.quantized(torch.randn(N, K).half(), {"bits": 40})
+        ht.Linear.quantized(w, {"bits": 40})
 
 
 def test_a_state_knows_how_it_was_packed(heddle, ht):
@@ -76,6 +98,8 @@ def test_a_state_knows_how_it_was_packed(heddle, ht):
     other.load_state_dict({}, strict=False)
     whole = torch.nn.Sequential(other)
     whole.load_state_dict(torch.nn.Sequential(layer).state_dict())
+    with pytest.raises(heddle.UsageError, match="not what a layer of Heddle has saved"):
+        other.load_state_dict({**layer.state_dict(), "_extra_state": torch.zeros(3).byte()})
     with pytest.raises(heddle.UsageError, match=r"has 0.weights and no 0._extra_state"):
         whole.load_state_dict({"0.weights": layer.weights}, strict=False)
 

@@ -8,12 +8,8 @@ import subprocess
 import sys
 
 import pytest
-
-torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
-transformers = pytest.importorskip("transformers", reason="needs Transformers: tools/test --torch")
-
-import small_models  # noqa: E402
-from small_models import close, pair, tokens  # noqa: E402
+import small_models
+from small_models import close, pair, tokens, torch, transformers
 
 pytestmark = pytest.mark.usefixtures("on_the_host", "hx")
 
@@ -71,12 +67,11 @@ def test_what_loading_refuses(heddle, hx, tmp_path):
     plain = small_models.write(small_models.plain("llama"), tmp_path / "plain", "plain")
     with pytest.raises(heddle.UsageError, match="neither bits nor weight"):
         load(plain, dtype=torch.float16, quantization_config=hx.HeddleConfig(kv="fp16"))
-    tied = small_models.write(small_models.plain("llama", tie_word_embeddings=True),
-                              tmp_path / "tied", "awq")
-    with pytest.raises(heddle.UsageError, match="weights of its embeddings"):
-        load(tied, dtype=torch.float16, quantization_config=hx.HeddleConfig(lm_head=8))
-    with pytest.raises(heddle.UsageError, match="both given"):
-        hx.HeddleConfig(bits=4, weight={"bits": 4})
+    for given, words in (({"bits": 4, "weight": {"bits": 4}}, "both given"),
+                         ({"bits": 16}, "bits is 16; allowed: 1 to 8"),
+                         ({"bits": 4.5}, "bits is 4.5"), ({"lm_head": 5}, "lm_head is 5")):
+        with pytest.raises(heddle.UsageError, match=words):
+            hx.HeddleConfig(**given)
 
 
 def test_what_loading_refuses_by_name(heddle, hx, tmp_path):
@@ -117,7 +112,7 @@ def test_a_config_beside_the_config(hx, tmp_path):
 
 @pytest.mark.parametrize(("model_type", "name"), [
     ("qwen2", "awq"), ("llama", "gptq-act-order"), ("phi3", "compressed-tensors")])
-def test_a_folder_that_heddle_repack_has_written(hx, tmp_path, model_type, name):
+def test_a_folder_that_heddle_repack_has_written(heddle, hx, tmp_path, model_type, name):
     command = os.environ.get("HEDDLE_COMMAND")
     if not command:
         pytest.skip("needs the command heddle; ctest names it in HEDDLE_COMMAND")
@@ -133,15 +128,61 @@ def test_a_folder_that_heddle_repack_has_written(hx, tmp_path, model_type, name)
     close(packed(ids).logits, model(ids).logits)
     cache = hx.HeddleCache(packed, 2, 64, "fp16")
     close(packed(ids, past_key_values=cache).logits, model(ids).logits)
+    with pytest.raises(heddle.UsageError, match="repack --lm-head 8"):
+        transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float16, quantization_config=hx.HeddleConfig(lm_head=8))
 
 
-def test_lm_head_is_quantised_on_request(hx, tmp_path):
+@pytest.mark.parametrize("tied", [False, True])
+def test_lm_head_is_quantised_on_request(hx, tmp_path, tied):
+    """Also one that has the weights of the embeddings, which stay as they are."""
     from heddle.torch import Linear
 
-    model, ours = pair(tmp_path, "llama", "awq", quantization_config=hx.HeddleConfig(lm_head=8))
+    model = small_models.plain("llama", tie_word_embeddings=tied)
+    folder = small_models.write(model, tmp_path, "awq")
+    ours = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, quantization_config=hx.HeddleConfig(lm_head=8))
     assert isinstance(ours.lm_head, Linear)
     ids = tokens(1)
+    close(ours.get_input_embeddings()(ids), model.get_input_embeddings()(ids), 0)
     close(ours(ids).logits, model(ids).logits, 0.02)
+
+
+@pytest.mark.parametrize(("lacking", "tied"), [
+    ("model.layers.1.mlp.down_proj", True), ("model.norm", True), ("lm_head", False)])
+def test_what_the_checkpoint_lacks(heddle, hx, tmp_path, lacking, tied):
+    """Transformers gives it random weights."""
+    from safetensors.torch import load_file, save_file
+
+    model = small_models.plain("llama", tie_word_embeddings=tied)
+    folder = small_models.write(model, tmp_path, "awq")
+    tensors = load_file(folder / "model.safetensors")
+    kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(lacking)}
+    assert len(kept) < len(tensors)
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(heddle.UnsupportedError, match=f"does not have {lacking}.weight$"):
+        transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16)
+
+
+def test_a_head_that_no_checkpoint_has(hx, tmp_path):
+    folder = small_models.write(small_models.plain("llama"), tmp_path, "awq")
+    made = transformers.AutoModelForSequenceClassification.from_pretrained(
+        folder, dtype=torch.float16)
+    assert made(tokens(1)).logits.shape == (1, 2)
+
+
+@pytest.mark.parametrize(("model_type", "sizes"), [
+    ("qwen3_moe", {"num_experts": 4, "moe_intermediate_size": 256}),
+    ("gpt_oss", {"num_local_experts": 4})])
+def test_models_of_experts_are_refused_by_name(heddle, hx, tmp_path, model_type, sizes):
+    config = transformers.AutoConfig.for_model(
+        model_type, **{**small_models.SIZES, "num_experts_per_tok": 2, **sizes})
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float16)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(heddle.UnsupportedError, match="ForCausalLM has layers of experts"):
+        type(model).from_pretrained(tmp_path, quantization_config=hx.HeddleConfig(bits=4))
+    with pytest.raises(heddle.UnsupportedError, match=r"no HeddleCache for this model: .*experts"):
+        hx.HeddleCache(model.eval(), 1, 16, "fp16")
 
 
 def test_the_import_can_be_taken_back(hx):
@@ -185,3 +226,27 @@ def test_each_format_of_the_writers_differs(tmp_path):
         assert not torch.equal(a, b)
     for value in values:
         assert (value - w).norm() < 0.2 * w.norm()
+
+
+@pytest.mark.parametrize("where", ["cpu", "auto", "sequential", {"": "cpu"},
+                                   {"model": "cpu", "lm_head": torch.device("cpu")}])
+def test_device_maps(hx, tmp_path, where):
+    """Those that name a device, and those that leave it to Heddle, which takes one."""
+    model, ours = pair(tmp_path, "llama", "awq", device_map=where)
+    ids = tokens(1)
+    close(ours(ids).logits, model(ids).logits)
+
+
+@pytest.mark.parametrize(("where", "words"), [
+    ("balanced", '"balanced"; allowed: "auto" for the current GPU'),
+    ({"model": 0, "lm_head": "disk"}, "names cuda:0, disk; Heddle's layers cannot be offloaded")])
+def test_device_maps_that_are_refused(heddle, hx, tmp_path, where, words):
+    with pytest.raises(heddle.UsageError, match=words):
+        pair(tmp_path, "llama", "awq", device_map=where)
+
+
+def test_caches_are_refused_before_layers_are_packed(heddle, hx, tmp_path, monkeypatch):
+    monkeypatch.setattr(hx._quantizer, "fill", None)
+    for kv, words in (("int9", "int9"), ("fp8_e4m3", "such as fp8_e4m3:head")):
+        with pytest.raises(heddle.Error, match=words):
+            pair(tmp_path, "llama", "awq", quantization_config=hx.HeddleConfig(kv=kv))

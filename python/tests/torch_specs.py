@@ -1,8 +1,10 @@
 """Specs and caches that tests of heddle.torch share."""
 
-import torch
+import pytest
 
-K = 512
+torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
+
+N, K = 256, 512
 
 
 def row_spec(ht, columns=K, **fields):

@@ -74,6 +74,20 @@ TEST(Families, KindsOfLayersThatAreNotKnownAreRefused) {
   EXPECT_NE(fault_of(config).find("no entry for decoder layer 3"), std::string::npos);
 }
 
+// Transformers 5 writes the number of Qwen's experts under Mixtral's name.
+TEST(Families, ExpertsHaveEitherName) {
+  for (const char* type : {"qwen3_moe", "qwen2_moe"}) {
+    Json config = config_of(type);
+    const std::string path = "mlp.experts.*.gate_proj";
+    const ModelLayer expected = layer_of(model_of(config), path);
+    config["num_local_experts"] = config["num_experts"];
+    config.erase("num_experts");
+    const Model model = model_of(config);
+    EXPECT_EQ(layer_of(model, path).matrices, expected.matrices) << type;
+    EXPECT_EQ(layer_of(model, path).layers, expected.layers) << type;
+  }
+}
+
 TEST(Families, FieldsThatAreNeededAreNamed) {
   Json config = config_of("qwen3_moe");
   config.erase("moe_intermediate_size");

@@ -10,7 +10,7 @@ constexpr Expression kWindowed =
     "layer_types[layer] == 'sliding_attention' ?? (use_sliding_window ?? false) && "
     "given(sliding_window) && layer >= (max_window_layers ?? layers)";
 constexpr Expression kIsExperts =
-    "!(mlp_only_layers has layer ?? false) && (num_experts ?? 0) > 0 && "
+    "!(mlp_only_layers has layer ?? false) && (num_experts ?? num_local_experts ?? 0) > 0 && "
     "(layer + 1) % (decoder_sparse_step ?? 1) == 0";
 constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
 

@@ -9,6 +9,7 @@ import torch
 
 from .. import check_packed_weights, layout_version, pack_weights, quantize
 from .._errors import UsageError
+from ._checks import check_parts, check_tensor
 from ._matrices import gemm, quantize_weight
 from ._specs import DTYPES, NAMES, canonical, fields, gemm_output, packed_bytes
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from .. import CheckpointLayer, CheckpointReader, Uploader
     from ._specs import SpecLike
-
-_NAMES_OF_16 = {name: dtype for dtype, name in NAMES.items() if dtype.itemsize == 2}
 
 
 class Linear(torch.nn.Module):
@@ -59,17 +58,13 @@ class Linear(torch.nn.Module):
                 f" {self.out_features}",
                 "torch.split",
             )
-        if weights.dtype != torch.uint8 or weights.shape != (packed_bytes(self.spec),):
-            raise UsageError(
-                f"weights has the dtype {weights.dtype} and the shape {list(weights.shape)};"
-                f" wanted: torch.uint8 and [{packed_bytes(self.spec)}]",
-                "torch.weights",
-            )
+        check_tensor("weights", weights, torch.uint8, [packed_bytes(self.spec)])
         self.register_buffer("weights", weights)
-        for name, value, wanted in (
-            ("bias", bias, given["epilogue"]["bias"]),
-            ("pre_scale", pre_scale, given["activation"]["pre_scale"]),
-            ("permutation", permutation, given["activation"]["act_order"]),
+        n, k, dtype = given["shape"]["n"], given["shape"]["k"], given["activation"]["dtype"]
+        for name, value, wanted, size, kind in (
+            ("bias", bias, given["epilogue"]["bias"], n, DTYPES[dtype]),
+            ("pre_scale", pre_scale, given["activation"]["pre_scale"], k, DTYPES[dtype]),
+            ("permutation", permutation, given["activation"]["act_order"], k, torch.int32),
         ):
             if (value is not None) != wanted:
                 raise UsageError(
@@ -77,6 +72,8 @@ class Linear(torch.nn.Module):
                     f" {'has' if wanted else 'has not'} one",
                     "torch." + name,
                 )
+            if value is not None:
+                check_tensor(name, value, kind, [size])
             self.register_buffer(name, value)
 
     @classmethod
@@ -97,15 +94,12 @@ class Linear(torch.nn.Module):
         On a GPU `quantize_weight` runs, with the same bits as on the host.
         """
         parts = [w] if isinstance(w, torch.Tensor) else list(w)
+        gated = (epilogue or {}).get("gated")
+        check_parts(parts, bool(gated) and not isinstance(w, torch.Tensor))
         split = None
-        if not isinstance(w, torch.Tensor) and not (epilogue or {}).get("gated"):
+        if not isinstance(w, torch.Tensor) and not gated:
             split = [len(part) for part in parts]
         whole = parts[0] if len(parts) == 1 else torch.cat(parts)
-        if NAMES.get(whole.dtype) not in _NAMES_OF_16:
-            raise UsageError(
-                f"w has the dtype {whole.dtype}; allowed: {', '.join(_NAMES_OF_16)}",
-                "torch.weights",
-            )
         name = NAMES[whole.dtype]
         spec = {
             "heddle": 1,
@@ -184,6 +178,10 @@ class Linear(torch.nn.Module):
 
         No rows give an empty Y; more rows than the spec's shape.m has go through several launches.
         """
+        if x.shape[-1] != self.in_features:
+            raise UsageError(
+                f"x has {x.shape[-1]} columns; the layer has {self.in_features}", "torch.x"
+            )
         rows = x.reshape(-1, self.in_features)
         added = None if residual is None else residual.reshape(-1, self.out_features)
         y = gemm(
@@ -218,8 +216,14 @@ class Linear(torch.nn.Module):
 
     def set_extra_state(self, state: torch.Tensor) -> None:
         """Raises UsageError unless the weights of the state are packed as these are."""
-        stored = json.loads(bytes(state.cpu().numpy()).decode())
-        check_packed_weights(self.spec, stored["spec"], stored["layout_version"])
+        try:
+            stored = json.loads(bytes(state.cpu().numpy()).decode())
+            spec, version = stored["spec"], stored["layout_version"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"_extra_state is not what a layer of Heddle has saved: {error}", "torch.state"
+            ) from error
+        check_packed_weights(self.spec, spec, version)
 
 
 def changed(spec: SpecLike, **changes: Any) -> str:

@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from .. import Model, kv_cache_layout
-from .._errors import UnsupportedError
+from .._errors import UnsupportedError, UsageError
 from ..torch import Linear, runtime
 from ._cache import HeddleCache
 from ._convert import convert
@@ -28,9 +28,11 @@ def bench_model(options: argparse.Namespace) -> str:
     path = options.config
     if os.path.isdir(path):
         path = os.path.join(path, "config.json")
-    with open(path, encoding="utf-8") as file:
-        text = json.load(file)
+    text = _config(path)
     weights = weights_of(text, options.bits)
+    # Both refuse what they do not serve, before anything is made.
+    Model.from_config(text, plain_too=True)
+    Model.cache_from_config(text, options.kv)
     if not torch.cuda.is_available():
         raise UnsupportedError("bench-model needs a GPU: PyTorch finds none", "transformers.gpu")
     config = transformers.AutoConfig.from_pretrained(path)
@@ -47,6 +49,17 @@ def bench_model(options: argparse.Namespace) -> str:
               "kv": options.kv, "context": options.context, "layers": config.num_hidden_layers,
               "rows": rows}
     return json.dumps(report, indent=2) if options.json else text_of(report)
+
+
+def _config(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}", "transformers.config") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} has no object", "transformers.config")
+    return found
 
 
 def weights_of(config: dict[str, Any], bits: int) -> dict[str, Any]:
@@ -76,7 +89,7 @@ def _measure(config: Any, weights: dict[str, Any], options: argparse.Namespace) 
     torch._dynamo.reset()
     if getattr(config, "dtype", None) == torch.float16:
         model.half()
-    convert(model, weights)
+    convert(model, weights, options.lm_head)
     torch.cuda.empty_cache()
     for batch in options.batch:
         cache = HeddleCache(model, batch, options.context, options.kv)

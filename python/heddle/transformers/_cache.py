@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MethodType
 from typing import Any
 
 import torch
@@ -76,7 +75,16 @@ class HeddleCache(Cache):
     def __init__(
         self, model: torch.nn.Module, batch: int, capacity: int, kv: str | dict[str, Any]
     ) -> None:
+        for name, value in (("batch", batch), ("capacity", capacity)):
+            if not isinstance(value, int) or value < 1:
+                raise UsageError(f"{name} is {value!r}; allowed: 1 or more", "transformers.cache")
         self.decoder: Decoder = decoder_of(model, kv)
+        if self.decoder.longest is not None and capacity > self.decoder.longest:
+            raise UnsupportedError(
+                f"capacity is {capacity}, and the model scales its queries by their positions from"
+                f" {self.decoder.longest} on; allowed: up to {self.decoder.longest}",
+                "transformers.capacity",
+            )
         self.batch = batch
         self._columns = Columns(capacity)
         self.padded = False
@@ -101,13 +109,6 @@ class HeddleCache(Cache):
 
         def tensor(part: str, of: Any) -> KvCacheTensor:
             kv = given["kv"][part]
-            if kv["granularity"] == "tensor" or kv["dtype"] == "nvfp4":
-                raise UnsupportedError(
-                    f"kv.{part} has a scale that the model would have to give ({kv['dtype']},"
-                    f" {kv['granularity']}); allowed: scales that are stored, such as"
-                    " fp8_e4m3:head",
-                    "transformers.kv",
-                )
             codes = DTYPES.get(kv["dtype"], torch.uint8)
             codes = codes if codes.itemsize == 2 else torch.uint8
             made = KvCacheTensor(zeros(of.code_bytes(count, page)).view(codes))
@@ -205,12 +206,20 @@ class HeddleCache(Cache):
 
 def use_by_default(model: Any, kv: str | dict[str, Any]) -> None:
     """generate() makes a HeddleCache from here on, unless it is given another cache."""
-    plain = type(model)._prepare_cache_for_generation
     decoder_of(model, kv)
+    model._prepare_cache_for_generation = _Prepare(model, kv)
 
-    def prepare(
-        self: Any, generation_config: Any, model_kwargs: dict[str, Any], mode: Any,
-        batch_size: int, max_cache_length: int,
+
+class _Prepare:
+    """What makes the cache of one model's generate(); copied and pickled with the model."""
+
+    def __init__(self, model: Any, kv: str | dict[str, Any]) -> None:
+        self.model = model
+        self.kv = kv
+
+    def __call__(
+        self, generation_config: Any, model_kwargs: dict[str, Any], mode: Any, batch_size: int,
+        max_cache_length: int,
     ) -> Any:  # fmt: skip
         wanted = (
             generation_config.use_cache is not False
@@ -218,10 +227,12 @@ def use_by_default(model: Any, kv: str | dict[str, Any]) -> None:
             and model_kwargs.get("past_key_values") is None
             and generation_config.num_beams == 1
         )
-        if wanted:
-            batch = batch_size * max(generation_config.num_return_sequences or 1, 1)
-            model_kwargs["past_key_values"] = HeddleCache(self, batch, max_cache_length + 1, kv)
-            return None
-        return plain(self, generation_config, model_kwargs, mode, batch_size, max_cache_length)
-
-    model._prepare_cache_for_generation = MethodType(prepare, model)
+        if not wanted:
+            plain = type(self.model)._prepare_cache_for_generation
+            return plain(
+                self.model, generation_config, model_kwargs, mode, batch_size, max_cache_length
+            )
+        batch = batch_size * max(generation_config.num_return_sequences or 1, 1)
+        made = HeddleCache(self.model, batch, max_cache_length + 1, self.kv)
+        model_kwargs["past_key_values"] = made
+        return None

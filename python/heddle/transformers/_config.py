@@ -22,7 +22,7 @@ class HeddleConfig(QuantizationConfigMixin):
     each group along K. weight: instead of both any `weight` of a gemm's spec that quantize_weight
     makes: {"type": "e4m3", "bits": 8, "group_size": -1}. kv: the cache of generate(), such as
     "int8:head"; None: Transformers' own. lm_head: 8 or 4 bits for lm_head, which else keeps its
-    16; not where it shares its weights with the embeddings.
+    16; where it shares its weights with the embeddings, those stay as they are.
 
     For a quantised checkpoint only kv and lm_head count, and bits or weight are refused when it
     is loaded; its own config says the rest. One whose
@@ -43,6 +43,10 @@ class HeddleConfig(QuantizationConfigMixin):
         self.quant_method = "heddle"
         if bits is not None and weight is not None:
             raise UsageError("bits and weight are both given; allowed: one", "transformers.weight")
+        if bits is not None and (not isinstance(bits, int) or not 1 <= bits <= 8):
+            raise UsageError(f"bits is {bits}; allowed: 1 to 8", "transformers.weight")
+        if lm_head not in {0, 4, 8}:
+            raise UsageError(f"lm_head is {lm_head}; allowed: 0, 4, 8", "transformers.lm_head")
         if weight is None and bits is not None:
             weight = {"bits": bits, "group_size": group_size}
         self.weight = weight

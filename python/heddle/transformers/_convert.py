@@ -15,23 +15,29 @@ from ._load import install, prepare_modules
 from ._model import config_of
 
 
-def convert(model: Any, weights: dict[str, dict[str, Any]] | dict[str, Any]) -> Any:
+def convert(
+    model: Any, weights: dict[str, dict[str, Any]] | dict[str, Any], lm_head: int = 0
+) -> Any:
     """Puts Heddle's layers in the places of the linear layers of every decoder layer; returns it.
 
     weights: a `weight` of a gemm's spec for each fused layer ("qkv_proj", "gate_up_proj" ...), or
-    one for all. Weights are rounded to the nearest codes, one layer at a time.
+    one for all. Weights are rounded to the nearest codes, one layer at a time. lm_head: 8 or 4
+    bits for lm_head; 0: it stays.
     """
     described = Model.from_config(
-        config_of(model), plain_too=True, gated=True, dense=True, activation_bits=16
+        config_of(model), plain_too=True, gated=True, dense=True, lm_head_bits=lm_head,
+        activation_bits=16
     )
     base = model.base_model_prefix
     for layer in described.layers:
-        if not layer.layers:
-            continue  # lm_head
+        if layer.name == "lm_head" and not lm_head:
+            continue
         if layer.kernel < 0 or layer.kind != "linear":
             raise UnsupportedError(f"{layer.name}: {layer.reason}", "transformers.unserved")
         weight = weights.get(layer.name, weights) if _is_by_name(weights) else weights
         spec = described.kernels[layer.kernel].spec
+        if layer.name == "lm_head":
+            _replace(model, layer, spec, ["lm_head"], spec.to_dict()["weight"])
         for index in layer.layers:
             paths = [f"{base}.layers.{index}.{part.path}" for part in layer.parts]
             _replace(model, layer, spec, paths, weight)
@@ -58,5 +64,5 @@ def _replace(model: Any, layer: Any, spec: Any, paths: list[str], weight: dict[s
         split=split if fused else None,
     )
     parts = [SimpleNamespace(name=path) for path in paths]
-    name = f"{paths[0].rpartition('.')[0]}.{layer.name}"
+    name = ".".join([*paths[0].split(".")[:-1], layer.name])
     install(model, SimpleNamespace(name=name, spec=spec, parts=parts), made)

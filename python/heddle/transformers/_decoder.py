@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from .. import Model
 from .._errors import UnsupportedError, UsageError
 from ..torch import changed, decode_attention, kv_append, prepare, row_transform
 from ..torch._specs import NAMES, fields
-from ._masks import check_mask, count_prompt
-from ._model import Layer, config_of, layers_of, refuse_what_is_not_served
+from ._masks import check_mask, check_positions, count_prompt
+from ._model import NORMS, Layer, config_of, layers_of, refuse_what_is_not_served
 from ._prefill import attend_prompt
+from ._verify import check_hooks, longest
 
 if TYPE_CHECKING:
     from ._cache import HeddleCache
@@ -37,12 +38,18 @@ class Decoder:
         refuse_what_is_not_served(facts)
         self.base = base
         self.kv = kv
+        self.dtype: torch.dtype = model.dtype
         self.around = facts["norm"]["place"] == "around"
         described = Model.from_config(config, plain_too=True, dense=True, activation_bits=16)
         rows = {row.spec.name: row.spec for row in described.rows}
+        if not {"norm", "add_norm"} <= set(rows):
+            raise UnsupportedError(
+                "no HeddleCache for this model: its norms have no kernels", "transformers.model"
+            )
         dtype = {"dtype": NAMES[model.dtype]}
         self.norm = changed(rows["norm"], input=dtype, output=dtype)
         self.add_norm = changed(rows["add_norm"], input=dtype, output=dtype)
+        self.longest = longest(config)
         self.layers = layers_of(base, config, facts, kv, self.around)
         devices = {str(layer.norms[0].device) for layer in self.layers}
         if len(devices) != 1:
@@ -74,9 +81,16 @@ class Decoder:
         return [self.norm, self.add_norm, *sorted(of_layers)]
 
     def __call__(
-        self, x: torch.Tensor, mask: torch.Tensor | None, cache: HeddleCache
+        self,
+        x: torch.Tensor,
+        mask: torch.Tensor | None,
+        cache: HeddleCache,
+        positions: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """The last norm's output for embeddings x [sequences, tokens, width], in the same shape."""
+        """The last norm's output for embeddings x [sequences, tokens, width], in the same shape.
+
+        mask, positions: checked; None: those of a cache's sequences.
+        """
         sequences, tokens, _ = x.shape
         if sequences != cache.batch:
             raise UsageError(
@@ -88,8 +102,10 @@ class Decoder:
         cache.require(tokens)
         if first:
             cache.padded = count_prompt(mask, tokens, cache)
+            check_positions(positions, tokens, cache)
         else:
             check_mask(mask, tokens, cache)
+            check_positions(positions, tokens, cache)
             cache.lengths.add_(tokens)
         cache.grow(tokens)
         # A copy: the norms replace it by sums.
@@ -186,26 +202,40 @@ class Decoder:
 
 
 def decoder_of(model: Any, kv: str | dict[str, Any]) -> Decoder:
-    """The decoder of a model for a kind of cache; at the first call the model learns of it."""
-    key = kv if isinstance(kv, str) else json.dumps(kv, sort_keys=True)
+    """The decoder of a model for a kind of cache; at the first call the model learns of it.
+
+    A model of another dtype, or whose config has changed since, gets another one.
+    """
+    if not isinstance(model, PreTrainedModel) or not isinstance(kv, str | dict):
+        raise UsageError(
+            f"a HeddleCache of a {type(model).__name__} with kv {kv!r}; allowed: a model of"
+            ' Transformers, and words like "int8:head" or a spec\'s kv as a dict',
+            "transformers.kv",
+        )
+    key = json.dumps([config_of(model), kv], sort_keys=True)
     decoders: dict[str, Decoder] = model.__dict__.setdefault("_heddle_decoders", {})
     if key not in decoders:
         made = Decoder(model, kv)
         if made.device.type == "cuda":
             prepare(made.specs, made.device.index)
         decoders[key] = made
-        _teach(model.base_model)
+        if not isinstance(model.base_model.forward, _Forward):
+            model.base_model.forward = _Forward(model.base_model)
     return decoders[key]
 
 
-def _teach(base: Any) -> None:
-    """Makes a model's forward(), without its head, run the decoder on a HeddleCache."""
-    if "_heddle_plain_forward" in base.__dict__:
-        return
-    base.__dict__["_heddle_plain_forward"] = base.forward
+class _Forward:
+    """A model's forward(), without its head, that runs the decoder on a HeddleCache.
 
-    def forward(
-        self: Any,
+    A copy of the model, or one that was pickled, has its own.
+    """
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+        self.plain = base.forward
+
+    def __call__(
+        self,
         input_ids: torch.Tensor | None = None,
         attention_mask: torch.Tensor | None = None,
         position_ids: torch.Tensor | None = None,
@@ -214,8 +244,7 @@ def _teach(base: Any) -> None:
         **more: Any,
     ) -> Any:
         if not hasattr(past_key_values, "decoder"):
-            # A copy of the model has its own.
-            return self.__dict__["_heddle_plain_forward"](
+            return self.plain(
                 input_ids=input_ids,
                 attention_mask=attention_mask,
                 position_ids=position_ids,
@@ -223,24 +252,45 @@ def _teach(base: Any) -> None:
                 inputs_embeds=inputs_embeds,
                 **more,
             )
-        for name in ("output_hidden_states", "output_attentions"):
-            wanted = more.get(name)
-            if getattr(self.config, name, False) if wanted is None else wanted:
-                raise UsageError(
-                    f"{name} is {True if wanted is None else wanted}; a HeddleCache serves False",
-                    "transformers.outputs",
-                )
-        if past_key_values.decoder.base is not self:
-            raise UsageError(
-                "past_key_values is a HeddleCache that was made for another model, which it would"
-                " run; allowed: one of this model",
-                "transformers.cache",
-            )
-        x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        hidden = past_key_values.decoder(x, attention_mask, past_key_values)
+        _check_call(self.base, past_key_values, input_ids, inputs_embeds, more)
+        x = self.base.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        hidden = past_key_values.decoder(x, attention_mask, past_key_values, position_ids)
         return BaseModelOutputWithPast(last_hidden_state=hidden, past_key_values=past_key_values)
 
-    base.forward = MethodType(forward, base)
+
+def _check_call(base: Any, cache: Any, input_ids: Any, embeddings: Any, more: Any) -> None:
+    """Refuses by name what the model's own forward() would do and the decoder does not."""
+    if (input_ids is None) == (embeddings is None):
+        raise UsageError(
+            "input_ids and inputs_embeds are both given, or neither is; allowed: one of them",
+            "transformers.inputs",
+        )
+    if base.training:
+        raise UsageError(
+            "the model is in training mode, and a HeddleCache has neither dropout nor gradients;"
+            " call eval() first",
+            "transformers.training",
+        )
+    for name in ("output_hidden_states", "output_attentions"):
+        wanted = more.get(name)
+        if getattr(base.config, name, False) if wanted is None else wanted:
+            raise UsageError(
+                f"{name} is {True if wanted is None else wanted}; a HeddleCache serves False",
+                "transformers.outputs",
+            )
+    check_hooks(base, NORMS[cache.decoder.around])
+    if cache.decoder.base is not base:
+        raise UsageError(
+            "past_key_values is a HeddleCache that was made for another model, which it would"
+            " run; allowed: one of this model",
+            "transformers.cache",
+        )
+    if cache.decoder.dtype != base.dtype:
+        raise UsageError(
+            f"past_key_values is a HeddleCache that was made when the model had the dtype"
+            f" {cache.decoder.dtype}; it has {base.dtype} now",
+            "transformers.dtype",
+        )
 
 
 def _single(made: Any) -> torch.Tensor:

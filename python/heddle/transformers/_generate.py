@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from inspect import signature
 from threading import Lock, get_ident
-from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers.generation.configuration_utils import GenerationMode
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
-from transformers.generation.utils import GenerateDecoderOnlyOutput
+from transformers.generation.utils import GenerateDecoderOnlyOutput, GenerationMixin
 
 from .._errors import UnsupportedError, UsageError
 from ..torch._specs import NAMES
@@ -39,36 +38,61 @@ def compile(model: Any, kv: str | dict[str, Any] | None = None) -> Any:
 
     Raises UnsupportedError where no HeddleCache serves the model.
     """
+    if not isinstance(model, GenerationMixin):
+        raise UsageError(
+            f"compile() is given a {type(model).__name__}; allowed: a model of Transformers that"
+            " has generate(), such as AutoModelForCausalLM loads",
+            "transformers.model",
+        )
     config = getattr(model.config, "quantization_config", None)
-    kv = kv or getattr(config, "kv", None) or NAMES[model.dtype]
-    decoder_of(model, kv)
+    kv = kv or getattr(config, "kv", None)
+    decoder_of(model, kv or _plain(model))
     model.__dict__["_heddle_steps"] = _Steps()
-
-    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        plain = type(self).generate
-        # Transformers gives a streamer to its own loops alone.
-        given = signature(plain).bind_partial(self, *args, **kwargs).arguments
-        if given.get("assistant_model") is not None:
-            raise UnsupportedError(
-                "assistant_model is given; a compiled model has no assisted generation",
-                "transformers.mode",
-            )
-        kwargs.setdefault("custom_generate", _loop(kv, given.get("streamer")))
-        return plain(self, *args, **kwargs)
-
-    def prepare_no_cache(
-        self: Any, generation_config: Any, model_kwargs: dict[str, Any], *_: Any
-    ) -> None:
-        if model_kwargs.get("past_key_values") is not None:
-            raise UsageError(
-                "past_key_values is given; a model that heddle.transformers.compile() has"
-                " compiled brings its own cache",
-                "transformers.cache",
-            )
-
-    model.generate = MethodType(generate, model)
-    model._prepare_cache_for_generation = MethodType(prepare_no_cache, model)
+    model.generate = _Generate(model, kv)
+    model._prepare_cache_for_generation = _prepare_no_cache
     return model
+
+
+class _Generate:
+    """generate() of one model. A copy of the model, or one that was pickled, has its own."""
+
+    def __init__(self, model: Any, kv: str | dict[str, Any] | None) -> None:
+        self.model = model
+        self.kv = kv
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        plain = type(self.model).generate
+        # Transformers gives a streamer to its own loops alone.
+        given = signature(plain).bind_partial(self.model, *args, **kwargs).arguments
+        for name, why in _NOT_SERVED.items():
+            if given.get(name):
+                raise UnsupportedError(
+                    f"{name} is given; a compiled model {why}", "transformers.mode"
+                )
+        kwargs.setdefault("custom_generate", _loop(self.kv, given.get("streamer")))
+        return plain(self.model, *args, **kwargs)
+
+
+def _prepare_no_cache(generation_config: Any, model_kwargs: dict[str, Any], *_: Any) -> None:
+    if model_kwargs.get("past_key_values") is not None:
+        raise UsageError(
+            "past_key_values is given; a model that heddle.transformers.compile() has"
+            " compiled brings its own cache",
+            "transformers.cache",
+        )
+
+
+_NOT_SERVED = {
+    "assistant_model": "has no assisted generation",
+    "synced_gpus": "does not wait for other processes",
+}
+"""Arguments of generate() that Transformers keeps from a loop."""
+
+_SERVED = {
+    "attention_mask", "inputs_embeds", "past_key_values", "position_ids", "use_cache",
+    "logits_to_keep",
+}  # fmt: skip
+"""Inputs of the model that a loop reads: the user's, and those that Transformers makes."""
 
 
 class _Steps(dict[int, Step]):
@@ -82,11 +106,15 @@ class _Steps(dict[int, Step]):
         self.done: torch.cuda.Event | None = None
         """Behind the work of the last generate(), which may have been on another stream."""
 
-    def __deepcopy__(self, memo: Any) -> _Steps:
-        return _Steps()
+    def __reduce__(self) -> tuple[type[_Steps], tuple[()]]:
+        return _Steps, ()
 
 
-def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
+def _plain(model: Any) -> str:
+    return NAMES[model.dtype]
+
+
+def _loop(kv: str | dict[str, Any] | None, streamer: Any) -> Callable[..., Any]:
     def decode(
         model: Any,
         input_ids: torch.Tensor,
@@ -96,6 +124,13 @@ def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
         **model_kwargs: Any,
     ) -> Any:
         _check(generation_config, stopping_criteria)
+        unknown = {name for name, value in model_kwargs.items() if value is not None} - _SERVED
+        if unknown:
+            raise UnsupportedError(
+                f"{', '.join(sorted(unknown))} is given; a compiled model takes"
+                f" {', '.join(sorted(_SERVED - {'past_key_values'}))}",
+                "transformers.inputs",
+            )
         limits = [c.max_length for c in stopping_criteria if isinstance(c, MaxLengthCriteria)]
         longest = min([generation_config.max_length, *limits])
         batch, columns = input_ids.shape
@@ -104,10 +139,11 @@ def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
         before = 0 if embeddings is None else embeddings.shape[1] - columns
         # One token is made in any case.
         length = before + max(longest, columns + 1)
-        with _taken(model, kv, batch, length) as step:
+        with _taken(model, kv or _plain(model), batch, length) as step:
             step.begin(
                 input_ids,
                 model_kwargs.get("attention_mask"),
+                model_kwargs.get("position_ids"),
                 embeddings,
                 logits_processor,
                 sample=generation_config.do_sample,
@@ -161,8 +197,13 @@ def _taken(model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Ite
 
 
 def _step(steps: _Steps, model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Step:
-    if batch in steps and steps[batch].cache.capacity < length:
-        del steps[batch]  # its memory first
+    decoder = decoder_of(model, kv)
+    if batch in steps:
+        cache = steps[batch].cache
+        # The model may have been moved, or converted to another dtype.
+        moved = cache.decoder is not decoder or cache.lengths.device != decoder.device
+        if moved or cache.capacity < length:
+            del steps[batch], cache  # its memory first
     if batch not in steps:
         capacity = -(-length // _GRAIN) * _GRAIN
         steps[batch] = Step(model, HeddleCache(model, batch, capacity, kv))

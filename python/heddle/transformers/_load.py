@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+from safetensors import safe_open
 from transformers.utils import logging
 
 from .._errors import UnsupportedError
@@ -37,9 +38,55 @@ def clear(model: torch.nn.Module, layers: Sequence[Any]) -> list[str]:
         patterns.append("^" + re.escape(layer.name + "."))
         for part in layer.parts:
             parent, name = _place(model, part.name)
+            if isinstance(getattr(parent, name, None), torch.nn.Linear):
+                _untie(model, part.name)
             parent.add_module(name, Pending())
             patterns.append("^" + re.escape(part.name + "."))
     return patterns
+
+
+def _untie(model: Any, name: str) -> None:
+    """Lets an lm_head of its own take the place of one that shares the embeddings' weights."""
+    if model.all_tied_weights_keys.pop(f"{name}.weight", None) is not None:
+        model.config.tie_word_embeddings = False
+
+
+def refuse_missing(
+    model: Any, layers: Sequence[Any], checkpoint_files: Sequence[str]
+) -> None:
+    """Refuses a checkpoint that lacks tensors of the decoder, or its lm_head.
+
+    Transformers would give them random weights and a line in its log. Where it renames tensors
+    only linear layers are looked for, at the places where other decoder layers have theirs.
+    """
+    there = set()
+    for path in checkpoint_files:
+        with safe_open(path, "pt") as file:
+            there.update(file.keys())
+    names = {id(module): name for name, module in model.named_modules()}
+    as_they_are = f"{names[id(model.get_input_embeddings())]}.weight" in there
+    of_model = (names[id(model.base_model)] + ".", "lm_head.")
+    places = {_without_numbers(part.name) for layer in layers for part in layer.parts}
+    ignored = [*model.all_tied_weights_keys, *(model._keys_to_ignore_on_load_missing or ())]
+    missing = [
+        name
+        for name, _ in model.named_parameters()
+        if name not in there
+        and not any(re.search(pattern, name) for pattern in ignored)
+        and (
+            (as_they_are and name.startswith(of_model))
+            or _without_numbers(name.removesuffix(".weight")) in places
+        )
+    ]
+    if missing:
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise UnsupportedError(
+            f"the checkpoint does not have {', '.join(missing[:8])}{more}", "transformers.missing"
+        )
+
+
+def _without_numbers(name: str) -> str:
+    return re.sub(r"\.\d+\.", ".*.", name)
 
 
 def fill(model: torch.nn.Module, source: Source) -> None:

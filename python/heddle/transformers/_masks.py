@@ -1,4 +1,4 @@
-"""Attention masks as a HeddleCache takes them: a prompt's padding on the left, and nothing else."""
+"""Masks and positions as a HeddleCache takes them: a prompt's padding on the left, nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> 
         cache.lengths.fill_(tokens)
         return False
     _check_shape(mask, tokens, cache)
-    counts = mask.to(torch.int32)
+    counts = mask.bool().to(torch.int32)
     if bool((counts[:, 1:] < counts[:, :-1]).any()) or not bool(counts[:, -1].all()):
         raise UsageError(
             "attention_mask hides tokens behind visible ones; with a HeddleCache prompts are"
@@ -38,12 +38,7 @@ def check_mask(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> No
         return
     columns = cache.seen + tokens
     _check_shape(mask, columns, cache)
-    if mask.is_cuda and torch.cuda.is_current_stream_capturing():
-        raise UsageError(
-            "attention_mask is given while a CUDA graph is captured, where it cannot be read;"
-            " allowed: None",
-            "transformers.mask",
-        )
+    _refuse_in_capture("attention_mask", mask)
     first = columns - tokens - cache.lengths[:, None]
     visible = torch.arange(columns, device=mask.device) >= first.to(mask.device)
     if bool((mask.bool() != visible).any()):
@@ -54,10 +49,48 @@ def check_mask(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> No
         )
 
 
+def check_positions(positions: torch.Tensor | None, tokens: int, cache: HeddleCache) -> None:
+    """Refuses positions of new tokens other than those that follow from the lengths.
+
+    To be called between count_prompt() or check_mask() and the new lengths. Waits for the GPU.
+    """
+    if positions is None:
+        return
+    wanted = [[cache.batch, tokens], [1, tokens]]
+    if not isinstance(positions, torch.Tensor) or list(positions.shape) not in wanted:
+        found = _found(positions)
+        raise UsageError(
+            f"position_ids has the shape {found}; wanted: {wanted[0]}", "transformers.positions"
+        )
+    _refuse_in_capture("position_ids", positions)
+    # A prompt's lengths count its own tokens already.
+    first = cache.lengths - tokens if cache.seen == 0 else cache.lengths
+    expected = first[:, None] + torch.arange(tokens, device=first.device)
+    # Padding has no position.
+    if bool(((positions.to(first.device) != expected) & (expected >= 0)).any()):
+        raise UsageError(
+            "position_ids differ from the numbers of the tokens in their sequences, without"
+            " padding; with a HeddleCache they follow from attention_mask",
+            "transformers.positions",
+        )
+
+
+def _refuse_in_capture(name: str, tensor: torch.Tensor) -> None:
+    if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+        raise UsageError(
+            f"{name} is given while a CUDA graph is captured, where it cannot be read;"
+            " allowed: None",
+            "transformers.mask",
+        )
+
+
+def _found(tensor: Any) -> Any:
+    return list(tensor.shape) if isinstance(tensor, torch.Tensor) else type(tensor).__name__
+
+
 def _check_shape(mask: Any, columns: int, cache: HeddleCache) -> None:
     wanted = [cache.batch, columns]
     if not isinstance(mask, torch.Tensor) or list(mask.shape) != wanted:
-        found = list(mask.shape) if isinstance(mask, torch.Tensor) else type(mask).__name__
         raise UsageError(
-            f"attention_mask has the shape {found}; wanted: {wanted}", "transformers.mask"
+            f"attention_mask has the shape {_found(mask)}; wanted: {wanted}", "transformers.mask"
         )

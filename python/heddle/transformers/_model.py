@@ -11,6 +11,7 @@ from .._errors import UnsupportedError
 from ..torch import canonical, changed
 from ..torch._specs import fields
 from ._modules import Fused
+from ._verify import check_base, check_layer
 
 if TYPE_CHECKING:
     import torch
@@ -45,20 +46,21 @@ class Layer:
     def norms(self) -> list[torch.Tensor]:
         """As they come: before attention (and behind it), before the MLP (and behind it)."""
         module = self.base.layers[self.index]
-        return [getattr(module, name).weight for name in _NORMS[self.around]]
+        return [getattr(module, name).weight for name in NORMS[self.around]]
 
     def project(self, x: torch.Tensor, heads: int, kv_heads: int) -> tuple[torch.Tensor, ...]:
         """q, k and v of x [tokens, width], as [tokens, heads, head_dim] each."""
         attention = self.attention
         whole = getattr(attention, "qkv_proj", None)
-        if isinstance(whole, Fused):
+        own: list[Any] = [getattr(attention, name, None) for name in ("q_proj", "k_proj", "v_proj")]
+        if isinstance(whole, Fused) and whole.has(own):
             parts = whole(x)
-        elif whole is not None:
+        elif whole is not None and not isinstance(whole, Fused):
             made = whole(x)
             unit = made.shape[-1] // (heads + 2 * kv_heads)
             parts = made.split([heads * unit, kv_heads * unit, kv_heads * unit], -1)
         else:
-            parts = (attention.q_proj(x), attention.k_proj(x), attention.v_proj(x))
+            parts = tuple(module(x) for module in own)
         counts = (heads, kv_heads, kv_heads)
         return tuple(
             part.unflatten(-1, (count, -1)) for part, count in zip(parts, counts, strict=True)
@@ -103,7 +105,7 @@ def refuse_what_is_not_served(facts: dict[str, Any]) -> None:
         )
 
 
-_NORMS = {
+NORMS = {
     False: ("input_layernorm", "post_attention_layernorm"),
     True: (
         "input_layernorm",
@@ -123,6 +125,8 @@ def layers_of(
             f"no HeddleCache for this model: its {type(base).__name__} has no {', '.join(missing)}",
             "transformers.model",
         )
+    check_base(base, "embedding" in facts.get("multipliers", {}))
+    epsilons = dict.fromkeys(NORMS[around], facts["norm"]["epsilon"])
     specs = [kernel.spec for kernel in Model.cache_from_config(config, kv).kernels]
     appends = [spec for spec in specs if spec.op == "kv_append"]
     attends = [spec for spec in specs if spec.op == "decode_attention"]
@@ -133,15 +137,23 @@ def layers_of(
             raise UnsupportedError(
                 "no HeddleCache for this model: its rotations are a table", "transformers.model"
             )
+        _refuse_given_scales(append)
         attend = _of_block(attends, block)
         for index in block["layers"]:
+            if index >= len(base.layers):
+                raise UnsupportedError(
+                    f"no HeddleCache for this model: it has {len(base.layers)} layers, and its"
+                    f" config {config['num_hidden_layers']}",
+                    "transformers.model",
+                )
             module = base.layers[index]
-            missing = [n for n in (*_NORMS[around], "self_attn", "mlp") if not hasattr(module, n)]
+            missing = [n for n in (*NORMS[around], "self_attn", "mlp") if not hasattr(module, n)]
             if missing:
                 raise UnsupportedError(
                     f"no HeddleCache for this model: its layers have no {', '.join(missing)}",
                     "transformers.model",
                 )
+            check_layer(base, module, epsilons, append.to_dict(), attend.to_dict())
             found[index] = Layer(
                 base,
                 index,
@@ -151,6 +163,16 @@ def layers_of(
                 changed(append, query={"heads": append.to_dict()["shape"]["kv_heads"]}),
             )
     return [found[index] for index in sorted(found)]
+
+
+def _refuse_given_scales(append: Any) -> None:
+    for part, kv in append.to_dict()["kv"].items():
+        if part in {"k", "v"} and (kv["granularity"] == "tensor" or kv["dtype"] == "nvfp4"):
+            raise UnsupportedError(
+                f"kv.{part} has a scale that the model would have to give ({kv['dtype']},"
+                f" {kv['granularity']}); allowed: scales that are stored, such as fp8_e4m3:head",
+                "transformers.kv",
+            )
 
 
 def _of_block(specs: list[Any], block: dict[str, Any]) -> Any:
@@ -163,9 +185,13 @@ def _of_block(specs: list[Any], block: dict[str, Any]) -> Any:
         same &= given["shape"]["head_dim"] == attention["head_dim"]
         if spec.op == "decode_attention":
             same &= given["window"] == attention["window"]
-        elif "rope" in attention:
+        elif attention.get("rope") is None:
+            same &= given["rope"]["pairing"] == "none"
+        else:
             rope = given["rope"]
-            same &= rope["base"] == attention["rope"]["base"] or rope["source"] == "table"
+            same &= rope["pairing"] != "none" and (
+                rope["base"] == attention["rope"]["base"] or rope["source"] == "table"
+            )
         if same:
             matching.append(spec)
     if len(matching) != 1:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..torch import Linear
 
 
@@ -17,14 +19,14 @@ class Pending(torch.nn.Module):
 class Fused(torch.nn.Module):
     """q, k and v as one layer, of which a model's attention asks for the parts one by one.
 
-    The parts of the last input are kept until each was taken once.
+    The parts of the last input are kept until each was taken once. Any thread may ask: it takes
+    parts of its own input alone.
     """
 
     def __init__(self, linear: Linear) -> None:
         super().__init__()
         self.linear = linear
-        self._input: torch.Tensor | None = None
-        self._parts: dict[int, torch.Tensor] = {}
+        self._held: tuple[torch.Tensor, dict[int, torch.Tensor]] | None = None
 
     def forward(self, x: torch.Tensor) -> Any:
         """All parts."""
@@ -32,13 +34,26 @@ class Fused(torch.nn.Module):
 
     def part(self, x: torch.Tensor, index: int) -> torch.Tensor:
         """One part."""
-        if self._input is not x or index not in self._parts:
-            self._parts = dict(enumerate(self.linear(x)))
-            self._input = x
-        part = self._parts.pop(index)
-        if not self._parts:
-            self._input = None
+        held = self._held
+        # Input and parts are read together, because another thread may put its own there.
+        part = held[1].pop(index, None) if held is not None and held[0] is x else None
+        if part is None:
+            held = (x, dict(enumerate(self.linear(x))))
+            part = held[1].pop(index)
+            self._held = held
+        elif held is not None and not held[1] and self._held is held:
+            self._held = None
         return part
+
+    def has(self, modules: Sequence[Any]) -> bool:
+        """Whether these are all of its parts: none of them was replaced, or has a hook."""
+        return all(
+            isinstance(module, Part)
+            and module.fused is self
+            and module.index == index
+            and not (module._forward_hooks or module._forward_pre_hooks)
+            for index, module in enumerate(modules)
+        )
 
 
 class Part(torch.nn.Module):

@@ -14,7 +14,8 @@ from ..torch._specs import NAMES
 from ._cache import use_by_default
 from ._checkpoint import CheckpointSource
 from ._config import METHODS, HeddleConfig
-from ._load import clear, fill
+from ._decoder import Decoder
+from ._load import clear, fill, refuse_missing
 from ._packed import PackedSource, is_packed
 
 if TYPE_CHECKING:
@@ -45,9 +46,28 @@ class HeddleQuantizer(HfQuantizer):
         self.source: Source | None = None
 
     def update_device_map(self, device_map: Any) -> Any:
-        """The current GPU, unless the user says where."""
-        if device_map is None and torch.cuda.is_available():
-            return {"": torch.cuda.current_device()}
+        """The current GPU, unless the user says where.
+
+        Transformers cannot distribute layers by size, because they have none before they are
+        packed.
+        """
+        if device_map is None or device_map in ("auto", "sequential"):
+            if torch.cuda.is_available():
+                return {"": torch.cuda.current_device()}
+            return None
+        if isinstance(device_map, str):
+            raise UsageError(
+                f'device_map is "{device_map}"; allowed: "auto" for the current GPU, a device, or'
+                " a dict of modules and devices",
+                "transformers.device",
+            )
+        places = {str(torch.device(d)) if d != "disk" else d for d in device_map.values()}
+        if len(places) > 1 and places & {"cpu", "disk"}:
+            raise UsageError(
+                f"device_map names {', '.join(sorted(places))}; Heddle's layers cannot be"
+                " offloaded; allowed: GPUs alone",
+                "transformers.device",
+            )
         return device_map
 
     def update_dtype(self, dtype: torch.dtype) -> torch.dtype:
@@ -76,19 +96,23 @@ class HeddleQuantizer(HfQuantizer):
                 " already; allowed: neither bits nor weight",
                 "transformers.weight",
             )
-        if config.lm_head and model.config.tie_word_embeddings:
-            raise UsageError(
-                f"lm_head is {config.lm_head}, and the model's lm_head has the weights of its"
-                " embeddings; allowed: 0",
-                "transformers.lm_head",
-            )
+        _refuse_experts(model)
         if self.pre_quantized and is_packed(checkpoint_files):
             self.source = PackedSource(model, checkpoint_files, dtype)
+            if config.lm_head and not any(layer.name == "lm_head" for layer in self.source.layers):
+                raise UsageError(
+                    f"lm_head is {config.lm_head}, and the checkpoint is packed already, without"
+                    f" it; `heddle repack --lm-head {config.lm_head}` packs it, too",
+                    "transformers.lm_head",
+                )
         else:
             folder = os.path.dirname(os.path.abspath(checkpoint_files[0]))
             weight = None if self.pre_quantized else config.weight
             self.source = _source(folder, dtype, weight, config.lm_head)
+        if config.kv is not None:
+            Decoder(model, config.kv)  # refuses the model or the cache before anything is read
         patterns = clear(model, self.source.layers)
+        refuse_missing(model, self.source.layers, checkpoint_files)
         known = model._keys_to_ignore_on_load_unexpected or ()
         model._keys_to_ignore_on_load_unexpected = {*known, *patterns}
 
@@ -114,6 +138,15 @@ class HeddleQuantizer(HfQuantizer):
     def is_compileable(self) -> bool:
         """Operators have fake kernels."""
         return True
+
+
+def _refuse_experts(model: Any) -> None:
+    if any(hasattr(module, "experts") for module in model.modules()):
+        raise UnsupportedError(
+            f"{type(model).__name__} has layers of experts; heddle.transformers serves models of"
+            " dense layers",
+            "transformers.experts",
+        )
 
 
 def _source(

@@ -69,6 +69,7 @@ class Step:
         self,
         prompt: torch.Tensor,
         mask: torch.Tensor | None,
+        positions: torch.Tensor | None,
         embeddings: torch.Tensor | None,
         processors: Any,
         *,
@@ -96,8 +97,8 @@ class Step:
         self.column.fill_(self.start)
         given = {"input_ids": prompt} if embeddings is None else {"inputs_embeds": embeddings}
         logits = self.model(
-            **given, attention_mask=mask, past_key_values=self.cache, use_cache=True,
-            logits_to_keep=1, return_dict=True,
+            **given, attention_mask=mask, position_ids=positions, past_key_values=self.cache,
+            use_cache=True, logits_to_keep=1, return_dict=True,
         ).logits[:, -1]  # fmt: skip
         self._take(self._choose(logits))
         self.count += 1
