@@ -29,7 +29,7 @@ struct ActivationScheme {
   RowGranularity granularity = RowGranularity::kToken;
   bool symmetric = true;
   bool is_static = false;  // with kTensor: the checkpoint has the scale
-  std::string unserved{};  // "groups of 128 columns": what no kernel takes; empty where one may
+  std::string unserved{};  // "groups of 128 columns": what no kernel is made for; else empty
 
   bool operator==(const ActivationScheme&) const = default;
 };
