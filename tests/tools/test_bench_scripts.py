@@ -207,7 +207,7 @@ class W8a8Test(ScriptTest):
     def test_few_tokens_are_held_against_the_floor(self):
         for times, passed in ((1.0, True), (1.2, False)):
             cells = self.cells(times, "--python", "false")
-            for what in ("FP8 fast", "FP8", "INT8"):
+            for what in ("FP8 fast", "FP8", "INT8", "FP8 blocks"):
                 self.assertEqual(cells[what, 16]["passed"], passed, what)
                 self.assertAlmostEqual(cells[what, 16]["times"], times)
 
@@ -216,6 +216,7 @@ class W8a8Test(ScriptTest):
         self.assertIsNone(cells["FP8", 1024]["passed"])
         self.assertNotIn("cublas_us", cells["FP8", 1024])
         self.assertTrue(cells["INT8", 1024]["passed"], "as fast as FP8")
+        self.assertTrue(cells["FP8 blocks", 1024]["passed"], "the same")
 
     def test_many_are_held_against_the_peer(self):
         folder = tempfile.TemporaryDirectory()

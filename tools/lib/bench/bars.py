@@ -122,3 +122,10 @@ def w8a8_few(n, k, m, floor_us):
     megabytes = n * k / 1e6
     more = 0.35 if megabytes >= 30 else 1.5 if n < 64 * 132 and megabytes < 5 else 0.9
     return floor_us * (1.06 if m > 16 else 1.02) + more
+
+
+# A token in PyTorch at batch 1: times a step of heddle bench --step, and the share of it that no
+# kernel runs. By batch: times compiled BF16.
+TOKEN_OF_STEP = 1.05
+BETWEEN_KERNELS = 0.10
+TOKEN_OF_COMPILED = {1: 0.32, 64: 0.6}
