@@ -9,7 +9,7 @@ import torch
 from .._errors import UsageError
 from ._specs import NAMES
 
-_NAMES_OF_16 = {name: dtype for dtype, name in NAMES.items() if dtype.itemsize == 2}
+NAMES_OF_16 = {name: dtype for dtype, name in NAMES.items() if dtype.itemsize == 2}
 
 
 def check_tensor(name: str, tensor: Any, dtype: torch.dtype, shape: list[int]) -> None:
@@ -28,10 +28,10 @@ def check_parts(parts: list[Any], pair: bool) -> None:
         found = type(part).__name__
         if isinstance(part, torch.Tensor):
             found = f"of the dtype {part.dtype} and the shape {list(part.shape)}"
-            if NAMES.get(part.dtype) in _NAMES_OF_16 and part.dim() == 2:
+            if NAMES.get(part.dtype) in NAMES_OF_16 and part.dim() == 2:
                 continue
         raise UsageError(
-            f"w is {found}; allowed: [N, K] of {', '.join(_NAMES_OF_16)}", "torch.weights"
+            f"w is {found}; allowed: [N, K] of {', '.join(NAMES_OF_16)}", "torch.weights"
         )
     kinds = {(part.dtype, part.shape[1]) for part in parts}
     if len(kinds) != 1:

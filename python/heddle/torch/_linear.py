@@ -9,7 +9,7 @@ import torch
 
 from .. import check_packed_weights, layout_version, pack_weights, quantize
 from .._errors import UsageError
-from ._checks import check_parts, check_tensor
+from ._checks import NAMES_OF_16, check_parts, check_tensor
 from ._matrices import gemm, quantize_weight
 from ._specs import DTYPES, NAMES, canonical, fields, gemm_output, packed_bytes
 
@@ -136,7 +136,7 @@ class Linear(torch.nn.Module):
             raise UsageError(
                 f"{layer.name} has {layer.matrices} matrices; allowed: one", "torch.matrices"
             )
-        if fields(canonical(layer.spec), "gemm")["activation"]["dtype"] not in _NAMES_OF_16:
+        if fields(canonical(layer.spec), "gemm")["activation"]["dtype"] not in NAMES_OF_16:
             raise UsageError(
                 f"{layer.name} takes activations of 8 bits, which Linear does not make; open the"
                 " checkpoint with activation_bits=16",
