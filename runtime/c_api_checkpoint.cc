@@ -50,8 +50,11 @@ std::vector<std::string> to_cpp(const heddle_text* texts, std::size_t count, con
 heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   heddle::CheckpointOptions options;
   if (from == nullptr) return options;
+  // Callers whose header lacks the field know no other activations.
+  heddle_checkpoint_options older = {};
+  older.activation_bits = 16;
   const heddle_checkpoint_options given =
-      heddle::c_api::read_struct(from, "heddle_checkpoint_options");
+      heddle::c_api::read_struct(from, "heddle_checkpoint_options", older);
   options.config = heddle::c_api::path_of(view(given.config), "config");
   options.fuse = given.fuse != 0;
   options.choice.keep = to_cpp(given.keep, given.keep_count, "keep");

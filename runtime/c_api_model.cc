@@ -54,7 +54,10 @@ heddle_status heddle_model_create(const heddle_model_texts* texts, heddle_model*
   return guarded([&] {
     need(model, "model");
     *model = nullptr;
-    const heddle_model_texts given = heddle::c_api::read_struct(texts, "heddle_model_texts");
+    // Callers whose header lacks the field know no other activations.
+    heddle_model_texts older = {};
+    older.activation_bits = 16;
+    const heddle_model_texts given = heddle::c_api::read_struct(texts, "heddle_model_texts", older);
     heddle::ModelConfigTexts configs;
     configs.config = view(given.config);
     configs.hf_quant_config = view(given.hf_quant_config);

@@ -82,7 +82,7 @@ static int32_t show(void* user, const char* kernel_name, size_t done, size_t tot
 
 int main(int argc, char** argv) {
   heddle_model_texts texts;
-  heddle_target_info gpu;
+  heddle_target_info gpu = {0};
   heddle_model* model = NULL;
   heddle_target* target = NULL;
   heddle_runtime* runtime = NULL;

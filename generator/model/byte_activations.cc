@@ -47,7 +47,7 @@ std::string activations_text(const ActivationScheme& activation) {
 
 std::string why_sixteen_bits(const Scheme& scheme, int arch) {
   const ActivationScheme& activation = *scheme.activation;
-  if (!activation.unserved.empty()) return "none is made for " + activation.unserved;
+  if (!activation.unserved.empty()) return "none is made for checkpoints of " + activation.unserved;
   Target target;
   target.major = arch / 10;
   target.minor = arch % 10;

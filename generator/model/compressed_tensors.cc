@@ -102,10 +102,10 @@ ActivationScheme read_activations(const ConfigReader& config) {
   const std::string strategy = config.string_or("strategy", group > 0 ? "group" : "tensor");
   const bool dynamic = config.is_true("dynamic");
   ActivationScheme activation;
-  if (config.text("dynamic").empty() && strategy == "tensor") {
+  if (config.text("dynamic").empty() && strategy == "tensor" && !dynamic) {
     activation = static_activations(dtype);
-    activation.is_static = !dynamic;
-  } else if (dynamic && strategy == "token") {
+  } else if (dynamic && (strategy == "token" || strategy == "tensor")) {
+    // Finer than one of all rows, whose makers would have to be known first.
     activation = token_activations(dtype);
   } else {
     const std::string when = dynamic ? "found at run time" : "stored";

@@ -61,10 +61,9 @@ ActivationScheme read_activations(const ConfigReader& config) {
   const bool known = dtype == "fp8_e4m3" || dtype == "int8";
   const DType type = dtype == "int8" ? DType::kInt8 : DType::kFp8E4m3;
   ActivationScheme activation;
-  if (known && place == "per_tensor") {
+  if (known && place == "per_tensor" && !dynamic) {
     activation = static_activations(type);
-    activation.is_static = !dynamic;
-  } else if (known && place == "per_token" && dynamic) {
+  } else if (known && dynamic && (place == "per_token" || place == "per_tensor")) {
     activation = token_activations(type);
   } else {
     return unserved_activations("activations of dtype " + quoted(dtype) + " and qscheme " +

@@ -64,7 +64,7 @@ void add_elements(const FieldTable& table, std::string_view parent, Json& schema
 
 void add_integers(const Field& field, Json& schema) {
   schema["type"] = "integer";
-  if (field.min == field.max) {
+  if (field.min == field.max && field.also.empty()) {
     schema["const"] = field.min;
     return;
   }

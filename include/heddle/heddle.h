@@ -152,7 +152,7 @@ typedef struct heddle_gemm_args {
      and, with symmetric false, [M] int32. A kernel before this one in the stream may write them. */
   heddle_input x_scales;
   heddle_input x_zero_points;
-  int64_t x_scale_stride; /* a multiple of 4; 0: m rounded up to one */
+  int64_t x_scale_stride; /* a multiple of 4, at least m; 0: the least one */
 } heddle_gemm_args;
 
 typedef struct heddle_weight_source {

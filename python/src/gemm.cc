@@ -71,7 +71,7 @@ void bind_gemm(nb::module_& m) {
       "object = None, x_zero_points: object = None, x_scale_stride: int | None = None, "
       "m: int | None = None",
       "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, "
-      "x_scales and x_zero_points to 4.\n\n"
+      "x_scales, unless they are of groups, and x_zero_points to 4.\n\n"
       "x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. "
       "y: [M, N], with a gated epilogue [M, N / 2], of output.dtype. bias: [N] of "
       "activation.dtype, with activations of 8 bits of output.dtype. "

@@ -1,6 +1,6 @@
 // GEMM of two operands of eight bits on wgmma, sm_90a: Y[M, N] = X[M, K] * W[N, K]^T, INT8 or FP8,
-// for every M. Weights are the A operand, tokens are B, both in shared memory as copies have put
-// them; scales meet the sums.
+// for every M. Weights are the A operand, tokens are B, or in some tiles of blocks the other way
+// round, both in shared memory as copies have put them; scales meet the sums.
 //
 // Floors. Bytes: the codes of W once for each tile of tokens, those of X once for each tile of
 // rows. Operations: 2 M N K at twice the rate of 16 bits.
@@ -20,8 +20,9 @@
 // With ScaleMode::kBlock the sums of 128 columns meet the factors of their token and of their block
 // of W. As columns of the instruction tokens have a thread read those of a quarter of all: on an SM
 // 256 loads in 1024 clocks, beside products that read 96 bytes of 128 in each (8192 x 8192,
-// M = 4096: 620 us, where promotion alone takes 470). So tiles of 128 tokens and 256 have them as
-// rows, of which a thread has two in 64: 500 us.
+// M = 4096, tools/bench-w8a8 on an H100: 620 us, where promotion alone takes 470). So tiles of 128
+// tokens and 256 whose sums become outputs in registers have them as rows, of which a thread has
+// two in 64: 500 us (WarpgroupConfig::has_token_rows()).
 //
 // Roles and order: gemm.cuh.
 #pragma once

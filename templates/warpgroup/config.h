@@ -16,6 +16,10 @@ namespace heddle::device {
 //   128      2           64                   all                       all tokens
 //   256      2           two row tiles of 64  all                       all tokens
 //   256      4           64                   all                       all tokens
+//
+// With has_token_rows() each of two owns half of the tokens, in tiles of 64, and all rows, 128 of
+// them at a time: `row tile` r of its sums is then the rth 128 rows, and own_tokens() counts twice
+// the tokens that it has, of half as many rows.
 struct WarpgroupConfig {
   PackedWeights weights;
   Scaling scaling;

@@ -1,6 +1,6 @@
 // The warps that fetch: for every stage of the block's work the weights of its row blocks, a bulk
-// copy each or one for each of its chunks, and the tokens, a tensor copy for each box. Four warps
-// share them, since a copy takes some dozens of clocks to start.
+// copy each or one for each of its chunks, and the tokens and their factors, a tensor copy for each
+// box. Four warps share them, since a copy takes some dozens of clocks to start.
 //
 // All lanes of a warp walk the stages, one of them copies: as the compiler knows so, it keeps
 // addresses in uniform registers. Fewer instructions are less in the way of those that multiply.

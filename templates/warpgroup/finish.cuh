@@ -62,7 +62,8 @@ struct WgmmaFinish {
   __device__ __forceinline__ void finish(const Schedule& schedule, const Piece& piece,
                                          Sums& sum) const {
     // The tokens whose sums this block stores, which are the first ones of `sum`: all of the
-    // tile's, or half of them, of which the first is at `place` of the tile.
+    // tile's, or half of them, of which the first is at `place` of the tile. With kTokenRows the
+    // same numbers say which half of each 128 rows.
     int place = 0;
     int tokens = S::kOwnTokens;
     const bool whole = piece.begin == 0 && piece.end == schedule.units;

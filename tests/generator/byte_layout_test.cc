@@ -91,7 +91,7 @@ TEST(ByteLayout, IntegersHaveTheSumsOfTheirRows) {
 // docs/layouts.md: for each 64 packed rows and each chunk two scales.
 TEST(ByteLayout, ScalesOfBlocksLieBehindTheChunks) {
   for (const bool gated : {false, true}) {
-    GemmSpec spec = block_gemm(gated ? 512 : 328, 416);
+    GemmSpec spec = block_gemm(gated ? 512 : 336, 416);
     spec.epilogue.gated = gated;
     QuantizedWeights weights = numbered(spec);
     const std::size_t blocks = gated ? 4 : 3, chunks = 4, tiles = gated ? 8 : 6;

@@ -8,9 +8,9 @@ import unittest
 from command import ROOT
 from pages import pages
 
-# 22,000; 750 for docs/pytorch.md, whose readers run models in PyTorch and read none of the others;
-# and 900 for activations of eight bits and checkpoints of them, which came later.
-MOST_WORDS = 23650
+# 22,000; 800 for docs/pytorch.md, whose readers run models in PyTorch and read none of the others;
+# and 1,000 for activations of eight bits and checkpoints of them, which came later.
+MOST_WORDS = 23800
 WORDS = runpy.run_path(str(ROOT / "tools/count-words"))["words"]
 
 

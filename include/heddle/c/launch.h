@@ -75,8 +75,9 @@ HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t k
  *                {box_columns, box_tokens}, element strides {1, 1}, no interleave, SWIZZLE_128B,
  *                L2_256B, no fill. Activations of 8 bits are taken in pairs: FLOAT16, two sides
  *                {K / 2, M}, a stride of K bytes, the same boxes
- *   token_scales a CUtensorMap of x_scales by value, the same but UINT32, two sides {M, ceil(K /
- * 128)} or, of e8m0, {M, ceil(K / 512)}, a stride of 4 * x_scale_stride bytes, boxes
+ *   token_scales a CUtensorMap of x_scales by value, the same but UINT32, two sides {M, G}, where a
+ *                row has G groups of 128 columns or, of e8m0, G words of four, a stride of
+ *                4 * x_scale_stride bytes (0: M rounded up to a multiple of 4), boxes
  *                {scale_box_tokens, 1}, no SWIZZLE
  *   parameters   a struct by value, which the functions below fill */
 typedef struct heddle_plan_argument_info {

@@ -48,7 +48,6 @@ enum class KernelArgument {
   kX,            // [M, K]
   kWeights,      // packed, or those of a checkpoint
   kXScales,      // of X of eight bits: FP32, [M] or one
-  kXScaleMap,    // of groups, as a tensor map of words, whose boxes have as many tokens as a tile
   kXZeroPoints,  // of X of eight bits: [M] int32
   kScales,       // of a checkpoint
   kZeros,        // of a checkpoint
@@ -66,6 +65,8 @@ enum class KernelArgument {
   kM,           // int32
   kSchedule,    // int32: KernelLaunch::schedule
   kParameters,  // one struct that holds all arguments of a launch
+  kXScaleMap,   // x_scales of groups as a tensor map of words, whose boxes have
+                // PlannedKernel::scale_box_tokens tokens
 };
 
 // One compiled kernel.
