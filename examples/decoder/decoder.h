@@ -161,12 +161,7 @@ class Decoder {
     linear.takes_bytes = spec.gemm().has_byte_activations();
     linear.has_zero_points = !spec.gemm().activation_scale.symmetric;
     widest_x_ = std::max(widest_x_, k);
-    if (layer.input_scale) {
-      linear.input_scale = upload(*layer.input_scale);
-    } else if (spec.gemm().activation_scale.granularity == heddle::RowGranularity::kTensor) {
-      throw std::runtime_error(name + " takes activations with one scale that is found at run " +
-                               "time, which no kernel does here: --activations 16");
-    }
+    if (layer.input_scale) linear.input_scale = upload(*layer.input_scale);
     if (layer.bias) linear.args.bias = upload(model_.sixteen_bits(*layer.bias, n));
     if (layer.pre_scale) linear.args.pre_scale = upload(model_.sixteen_bits(*layer.pre_scale, k));
     if (layer.permutation) linear.args.permutation = upload(*layer.permutation);

@@ -4,8 +4,9 @@
 // A chunk is 128 columns. FP8 that is promoted: its products, four instructions, go to registers of
 // their own and from there to the sums in FP32, while the other warpgroup's are on their way. Of
 // more than 128 tokens half are multiplied at a time, so that registers hold both. With
-// ScaleMode::kBlock they are multiplied by their factors on the way. Of INT8, and of FP8 that is not
-// promoted, all chunks are added where the instruction adds, and a stage is given back behind the next one's products.
+// ScaleMode::kBlock they are multiplied by their factors on the way. Of INT8, and of FP8 that is
+// not promoted, all chunks are added where the instruction adds, and a stage is given back behind
+// the next one's products.
 #pragma once
 
 #include "primitives/cluster.cuh"

@@ -33,7 +33,7 @@ enum class EightBits {
   kInt8Zeros,    // and a zero point per token
   kFp8,          // "fp8": a scale per token and tensor
   kFp8Static,    // the activations' scale is in the checkpoint
-  kFp8Unscaled,  // compressed-tensors: one scale for all of X, found at run time
+  kFp8Unscaled,  // compressed-tensors: one scale for all of X, found at run time: one per token
 };
 SmallModel small_eight_bits(EightBits kind);
 

@@ -74,9 +74,10 @@ HEDDLE_EXPORT heddle_status heddle_model_kernel(const heddle_model* model, size_
 
 /* What stands between the linear layers of a model whose norms are RMSNorms, as row_transform
  * specs: "norm" of X alone, "add_norm" of X + residual, and "activation" of what a feed-forward
- * layer's first matrix makes, where its epilogue does not compute it. They write the 8 bits that the
- * layer behind them takes; "quantize" is of X that none of them makes. `layers` counts launches of a
- * step here, the final norm among them. No layer below refers to them, since they have no matrix.
+ * layer's first matrix makes, where its epilogue does not compute it. They write the 8 bits that
+ * the layer behind them takes; "quantize" is of X that none of them makes. `layers` counts launches
+ * of a step here, the final norm among them. No layer below refers to them, since they have no
+ * matrix.
  */
 HEDDLE_EXPORT heddle_status heddle_model_row(const heddle_model* model, size_t index,
                                              heddle_model_kernel_info* info);
