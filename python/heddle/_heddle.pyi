@@ -1226,7 +1226,7 @@ class GemmKernel:
 
     def bind(self, *, x: object, weights: object, y: object, bias: object = None, residual: object = None, pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: object = None, x_zero_points: object = None, x_scale_stride: int | None = None, m: int | None = None) -> Launch:
         """
-        Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, x_scales and x_zero_points to 4.
+        Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, x_scales, unless they are of groups, and x_zero_points to 4.
 
         x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. y: [M, N], with a gated epilogue [M, N / 2], of output.dtype. bias: [N] of activation.dtype, with activations of 8 bits of output.dtype. residual: as y; it may be y. pre_scale: [K] of activation.dtype. permutation: [K] int32. workspace: zeroed memory of workspace_bytes(m). x_scales: float32, [M] or, of granularity tensor, [1], or, of groups, as row_transform writes them column_major, lines x_scale_stride apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. m: only where x is a DeviceMemory.
         """

@@ -6,6 +6,7 @@ FLOAT, BFLOAT, INT, UINT, FP8_E4M3 = 2, 4, 0, 1, 10
 TYPES = {
     "float16": (FLOAT, 16), "float32": (FLOAT, 32), "bfloat16": (BFLOAT, 16), "int32": (INT, 32),
     "int64": (INT, 64), "uint8": (UINT, 8), "int8": (INT, 8), "uint16": (UINT, 16),
+    "uint32": (UINT, 32),
     "float8_e4m3fn": (FP8_E4M3, 8),
 }
 CUDA, CPU = 2, 1
