@@ -20,8 +20,8 @@ double row_scale_bytes(const GemmSpec& spec) {
     case RowGranularity::kGroup:
       break;
   }
-  const auto groups = static_cast<double>((spec.shape.k + kRowGroup - 1) / kRowGroup);
-  return scale.scale_dtype == RowScaleDtype::kFp32 ? 4 * groups : groups;
+  const std::int64_t groups = (spec.shape.k + kRowGroup - 1) / kRowGroup;
+  return (scale.scale_dtype == RowScaleDtype::kFp32 ? 4.0 : 1.0) * static_cast<double>(groups);
 }
 
 }  // namespace
