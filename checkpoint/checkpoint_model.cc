@@ -151,7 +151,12 @@ void add_rows_of_bytes(const CheckpointConfig& config, Model* model) {
   const auto bytes = std::find_if(
       model->kernels.begin(), model->kernels.end(),
       [](const ModelKernel& kernel) { return kernel.spec.gemm().has_byte_activations(); });
-  if (bytes == model->kernels.end() || !config.decoder) return;
+  if (bytes == model->kernels.end()) return;
+  if (!config.decoder) {
+    model->notes.emplace_back(
+        "no row_transforms are made: what makes X of 8 bits is not known of this model type");
+    return;
+  }
   add_row_kernels(*config.decoder, bytes->spec.gemm().output_dtype(), model);
 }
 

@@ -290,6 +290,21 @@ TEST_F(ByteActivations, RowsOfACheckpoint) {
       model_of_checkpoint(checkpoint, read_checkpoint_config(files, {false, 16, 0})).rows.empty());
 }
 
+// Nobody knows what stands between its layers.
+TEST_F(ByteActivations, ModelsOfAnUnknownTypeHaveNoRowsAndANote) {
+  std::string config = kInt8Token;
+  const std::string known = "\"llama\"";
+  config.replace(config.find(known), known.size(), "\"unheard_of\"");
+  write(config, attention(TensorType::kI8, true, false));
+  const ConfigFiles files = read_config_files(folder_ / "config.json");
+  const Checkpoint checkpoint(folder_.path());
+  const Model model = model_of_checkpoint(checkpoint, read_checkpoint_config(files, {}));
+  EXPECT_TRUE(model.rows.empty());
+  EXPECT_TRUE(std::any_of(model.notes.begin(), model.notes.end(), [](const std::string& note) {
+    return note.find("no row_transforms are made") != std::string::npos;
+  }));
+}
+
 TEST_F(ByteActivations, OtherNumbersOfBitsCannotBeAskedFor) {
   write(kInt8Token, attention(TensorType::kI8, true, false));
   EXPECT_EQ(code_of([&] { open(8); }), "model.activations");
