@@ -126,7 +126,7 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
       values.box_tokens = one.tokens_of_box(wanted.size);
       values.box_columns = heddle::TokenBoxes::kColumns;
     }
-    values.scale_box_tokens = one.scale_box_tokens;
+    if (one.takes(heddle::KernelArgument::kXScaleMap)) values.scale_box_tokens = one.box_tokens;
     values.argument_count = one.arguments.size();
     values.workspace_bytes = of.workspace_bytes(wanted.size);
     values.gathered_offset = gathers ? of.gathered_offset(wanted.size) : 0;

@@ -40,12 +40,6 @@ void check_m(const GemmShape& shape, std::int64_t m) {
                                         shape.m_min, shape.m_max));
 }
 
-// Precondition: X has scales of groups.
-GroupScales group_scales(const GemmSpec& spec) noexcept {
-  return {(spec.shape.k + kRowGroup - 1) / kRowGroup, spec.activation_scale.scale_dtype,
-          ScaleLayout::kColumnMajor};
-}
-
 void check_x_scales(const GemmSpec& spec, const GemmArgs& args) {
   const RowGranularity granularity = spec.activation_scale.granularity;
   if (granularity == RowGranularity::kGroup) {
@@ -119,10 +113,10 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
             token_map(driver, {x, args_.m, columns, box, spec.activation == DType::kBf16}));
   if (!kernel.takes(KernelArgument::kXScaleMap)) return;
   const GroupScales scales = group_scales(spec);
-  list_.set(KernelArgument::kXScaleMap,
-            scale_map(driver,
-                      {args_.x_scales.data, args_.m, scales.lines(),
-                       scales.stride_of(args_.m, args_.x_scale_stride), kernel.scale_box_tokens}));
+  list_.set(
+      KernelArgument::kXScaleMap,
+      scale_map(driver, {args_.x_scales.data, args_.m, scales.lines(),
+                         scales.stride_of(args_.m, args_.x_scale_stride), kernel.box_tokens}));
 }
 
 std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m) {

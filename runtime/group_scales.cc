@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "heddle/weights.h"
 #include "runtime/launch_checks.h"
 
 namespace heddle {
@@ -44,6 +45,12 @@ void GroupScales::check_stride(const char* name, std::int64_t m, std::int64_t st
   refuse_launch("launch.size",
                 fmt::format("{} = {} is neither 0 nor a multiple of {} from {} to {}", name, stride,
                             step, least, kLongest));
+}
+
+// Groups of X are as wide as those of W.
+GroupScales group_scales(const GemmSpec& spec) noexcept {
+  return {groups_along_k(spec.weight, spec.shape.k), spec.activation_scale.scale_dtype,
+          ScaleLayout::kColumnMajor};
 }
 
 void check_no_scale_stride(const char* name, std::int64_t stride) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/row_spec.h"
+#include "heddle/spec.h"
 
 namespace heddle {
 
@@ -25,6 +26,9 @@ struct GroupScales {
   // argument's.
   void check_stride(const char* name, std::int64_t m, std::int64_t stride) const;
 };
+
+// Those of X. Precondition: X has scales of groups.
+GroupScales group_scales(const GemmSpec& spec) noexcept;
 
 // Of a launch whose kernel has no such matrix: throws Error(kUsage, "launch.size") unless it is 0.
 void check_no_scale_stride(const char* name, std::int64_t stride);

@@ -73,7 +73,6 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
     j["box_tokens"] = kernel.box_tokens;
     j["fits_box"] = kernel.fits_box;
   }
-  if (kernel.scale_box_tokens != 0) j["scale_box_tokens"] = kernel.scale_box_tokens;
   if (!by_m) return j;
   j["launch"] = launch_json(plan.launch(index, {kernel.size_max}));
   if (plan.spec.op() == Op::kGemm && index < plan.kernels.size()) {

@@ -9,6 +9,7 @@
 
 #include "generator/families/gemm_config.h"
 #include "heddle/kernel.h"
+#include "runtime/group_scales.h"
 #include "tests/emulator/machine.h"
 #include "tests/planned_kernel.h"
 
@@ -25,13 +26,6 @@ constexpr unsigned kWgmmaSeeds = 2;
 double most_limit(const GemmSpec& spec) { return spec.epilogue.gated ? 30 : 10; }
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// Of the matrix of scales of groups.
-int lines_of_scales(const GemmSpec& spec) {
-  constexpr std::int64_t kGroupsOfWord = 4;
-  const bool e8m0 = spec.activation_scale.scale_dtype == RowScaleDtype::kE8m0;
-  return static_cast<int>(ceil_of(spec.shape.k, kRowGroup * (e8m0 ? kGroupsOfWord : 1)));
-}
 
 }  // namespace
 
@@ -64,11 +58,11 @@ void WgmmaRun::launch(std::int64_t m, const WgmmaShares& shares,
     const int rows = static_cast<int>(m);
     // Codes of eight bits lie in the map in pairs.
     const auto columns = static_cast<int>(spec.shape.k) * bytes_of(spec.activation) / 2;
-    const int lines = lines_of_scales(spec);
+    const auto lines = static_cast<int>(group_scales(spec).lines());
     emulator::run({shares.workers, shares.cluster, kernel.threads, kernel.shared_bytes, seed, true},
                   memory, [&] {
                     thread_(buffers, {{buffers.x, rows, columns, kernel.tokens_of_box(m)},
-                                      {buffers.x_scales, lines, rows, 1, kernel.scale_box_tokens,
+                                      {buffers.x_scales, lines, rows, 1, kernel.box_tokens,
                                        buffers.x_scale_stride},
                                       workspace,
                                       weight_shape(spec, plan_.layout),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "heddle/weights.h"
+#include "runtime/group_scales.h"
 #include "tools/gpu_harness/random_weights.h"
 
 namespace heddle {
@@ -37,18 +38,15 @@ std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
 // Those of rows behind m, which no kernel may use, are NaN.
 void put_group_scales(const GemmSpec& spec, std::int64_t m, std::uint32_t seed,
                       ByteActivations& x) {
-  constexpr std::int64_t kStep = 4, kGroupsOfWord = 4;
+  constexpr std::int64_t kGroupsOfWord = 4;
   constexpr std::uint32_t kNan = 0x7fc00000, kNanCode = 255;
   const bool e8m0 = spec.activation_scale.scale_dtype == RowScaleDtype::kE8m0;
-  const std::int64_t groups = (spec.shape.k + kRowGroup - 1) / kRowGroup;
-  x.scale_stride = (m + kStep - 1) / kStep * kStep;
+  const GroupScales scales = group_scales(spec);
+  x.scale_stride = scales.stride_of(m, 0);
   std::mt19937 random(seed);
   std::vector<std::uint32_t> bits;
-  if (e8m0) {
-    const std::int64_t lines = (groups + kGroupsOfWord - 1) / kGroupsOfWord;
-    x.scale_bits.resize(static_cast<std::size_t>(lines * x.scale_stride));
-  }
-  for (std::int64_t i = 0; i < groups * x.scale_stride; ++i) {
+  if (e8m0) x.scale_bits.resize(static_cast<std::size_t>(scales.lines() * x.scale_stride));
+  for (std::int64_t i = 0; i < scales.groups * x.scale_stride; ++i) {
     const bool is_row = i % x.scale_stride < m;
     // From a half to four, or from one to two with six bits of a fraction.
     const std::uint32_t code = is_row ? 126 + random() % 4 : kNanCode;

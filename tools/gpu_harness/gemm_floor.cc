@@ -20,7 +20,7 @@ double row_scale_bytes(const GemmSpec& spec) {
     case RowGranularity::kGroup:
       break;
   }
-  const std::int64_t groups = (spec.shape.k + kRowGroup - 1) / kRowGroup;
+  const std::int64_t groups = groups_along_k(spec.weight, spec.shape.k);
   return (scale.scale_dtype == RowScaleDtype::kFp32 ? 4.0 : 1.0) * static_cast<double>(groups);
 }
 

@@ -211,7 +211,6 @@ class Candidates {
     kernel.arguments = {A::kTokenMap,  A::kWeights, A::kY, A::kBias,    A::kResidual,
                         A::kWorkspace, A::kShape,   A::kM, A::kSchedule};
     if (c.scales_blocks()) {
-      kernel.scale_box_tokens = c.box_tokens();
       kernel.arguments.insert(kernel.arguments.begin() + 1, A::kXScaleMap);
     } else if (c.byte_operands) {
       kernel.arguments.insert(kernel.arguments.begin() + 2, {A::kXScales, A::kXZeroPoints});

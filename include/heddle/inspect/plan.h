@@ -65,8 +65,8 @@ enum class KernelArgument {
   kM,           // int32
   kSchedule,    // int32: KernelLaunch::schedule
   kParameters,  // one struct that holds all arguments of a launch
-  kXScaleMap,   // x_scales of groups as a tensor map of words, whose boxes have
-                // PlannedKernel::scale_box_tokens tokens
+  kXScaleMap,   // x_scales of groups as a tensor map of words, whose boxes always have
+                // PlannedKernel::box_tokens tokens
 };
 
 // One compiled kernel.
@@ -87,7 +87,6 @@ struct PlannedKernel {
   // what a box has outside of X is slow to come.
   int box_tokens = 0;
   bool fits_box = false;
-  int scale_box_tokens = 0;  // kXScaleMap: tokens of a box
   bool takes(KernelArgument argument) const noexcept {
     return std::find(arguments.begin(), arguments.end(), argument) != arguments.end();
   }
