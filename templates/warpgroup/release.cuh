@@ -9,9 +9,9 @@ namespace heddle {
 
 // Where lanes read stages each says so for itself: one for all would have to wait for the others,
 // and a barrier of the warp makes the compiler end every wgmma before it (8192 x 8192, M = 16:
-// 18.1 us, not 13.3). Where wgmma alone does, a warp that has waited for it needs one lane's word,
-// and 256 words a stage would be in the way of the products' own reading. With ScaleMode::kBlock
-// lanes have read factors, too, but behind their products: a barrier of the warp ends none.
+// 18.1 us, not 13.3). Where wgmma alone does, one lane's word is enough for a warp that has waited
+// for it. With ScaleMode::kBlock lanes have read factors, too, but behind their products: a barrier
+// of the warp ends none.
 template <class Config>
 struct WgmmaRelease {
   using S = WgmmaShape<Config>;

@@ -2,11 +2,11 @@
 // together.
 #pragma once
 
-#include "primitives/mma.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
 #include "steps/output.cuh"
+#include "warpgroup/rounded.cuh"
 #include "warpgroup/shape.cuh"
 
 namespace heddle {
@@ -129,6 +129,9 @@ struct WgmmaStore {
     }
   }
 
+  __device__ __forceinline__ WgmmaRounded<Config> rounded() const {
+    return {memory, warpgroup, thread};
+  }
   // Sums of the pass to shared memory.
   __device__ __forceinline__ void put_pass(const Sum (&sum)[S::kRowTiles][S::kOwnSums],
                                            int pass) const {
@@ -137,17 +140,13 @@ struct WgmmaStore {
       if (i != pass) continue;
       const int first = i / S::kRowTiles * kPassTokens;
       if constexpr (S::kRoundsFirst) {
-        put_rounded<kPassTokens>(sum[i % S::kRowTiles], first);
+        rounded().template put<kPassTokens>(sum[i % S::kRowTiles], first);
       } else {
         put<kPassTokens>(sum[i % S::kRowTiles], first);
       }
     }
   }
 
-  // The first token of the box that a place of the piece is in, had it all of its tokens.
-  __device__ __forceinline__ int box_of(const Piece& piece, int place) const {
-    return piece.first_token + (S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens);
-  }
   // Of tokens that are rows of the instruction: a pass takes 64 of them and 64 rows of W. What a
   // pair shares are not tokens but the halves of each 128 rows, of which `place` says the same.
   __device__ __forceinline__ void run_token_rows(const Piece& piece,
@@ -171,24 +170,14 @@ struct WgmmaStore {
 #pragma unroll
     for (int i = 0; i < S::kRowTiles * kPassesOf128; ++i) {
       if (i != pass) continue;
-      put_token_rows(sum[i / kPassesOf128] + 32 * (i % kPassesOf128));
-    }
-  }
-  // To shared memory: rows 2t and 2t + 1 of eight, of tokens g and g + 8 of a warp.
-  __device__ __forceinline__ void put_token_rows(const Sum* sums) const {
-    const int g = thread % 32 / 4;
-    const int t = thread % 4;
-    const u32 to = memory.pass(warpgroup) + 2 * ((thread / 32 * 16 + g) * S::kRoundedRow + 2 * t);
-    constexpr u32 kEightTokens = 2 * 8 * S::kRoundedRow;
-#pragma unroll
-    for (int i = 0; i < 32; i += kGated ? 8 : 4) {
-      const Sum* v = sums + i;
-      const u32 at = to + 2 * 8 * (kGated ? i / 8 : i / 4);
-      store_shared_4(at, kGated ? gated(v[0], v[4], v[1], v[5]) : rounded(v));
-      store_shared_4(at + kEightTokens, kGated ? gated(v[2], v[6], v[3], v[7]) : rounded(v + 2));
+      rounded().put_token_rows(sum[i / kPassesOf128] + 32 * (i % kPassesOf128));
     }
   }
 
+  // The first token of the box that a place of the piece is in, had it all of its tokens.
+  __device__ __forceinline__ int box_of(const Piece& piece, int place) const {
+    return piece.first_token + (S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens);
+  }
   // The token at a place, which may be behind the last one.
   __device__ __forceinline__ int unchecked_token_at(const Piece& piece, int place) const {
     return piece.first_token + place - S::early(box_of(piece, place), m);
@@ -197,59 +186,6 @@ struct WgmmaStore {
   __device__ __forceinline__ int token_at(const Piece& piece, int place) const {
     const int token = unchecked_token_at(piece, place);
     return token >= box_of(piece, place) && token < m ? token : -1;
-  }
-
-  // Tokens of a row tile to shared memory, rounded: each warp's part transposed by stmatrix. Of
-  // four matrices of 8 rows by 8 tokens two are of rows, then those of the next tokens.
-  template <int kTokens, int kCount>
-  __device__ __forceinline__ void put_rounded(const Sum (&sums)[kCount], int first) const {
-    const int lane = thread % 32;
-    if constexpr (kGated) return put_gated<kTokens>(sums, first);
-    const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
-                                                 thread / 32 * 16 + lane / 8 % 2 * 8);
-#pragma unroll
-    for (int i = 0; i < kTokens; i += 16) {
-      const Sum* v = sums + (first + i) / 2;
-      store_matrices_transposed(to + 2 * i * S::kRoundedRow,
-                                {rounded(v), rounded(v + 2), rounded(v + 4), rounded(v + 6)});
-    }
-  }
-  static __device__ __forceinline__ float scaled(Sum sum) {
-    return power_of_two<Output<Config>::kLeftExponent>(Sums::as_float(sum));
-  }
-  static __device__ __forceinline__ u32 rounded(const Sum* pair) {
-    return Output<Config>::Result::rounded(scaled(pair[0]), scaled(pair[1]));
-  }
-
-  // The same of gates and ups, rows g and g + 8 of a warp's row block, which one lane has: all
-  // matrices are of tokens, four or two of them.
-  template <int kTokens, int kCount>
-  __device__ __forceinline__ void put_gated(const Sum (&sums)[kCount], int first) const {
-    constexpr int kStored = kTokens % 32 == 0 ? 32 : 16;  // tokens at once
-    static_assert(kTokens % kStored == 0, "whole pairs of matrices");
-    const int lane = thread % 32;
-    const u32 to = memory.pass(warpgroup) + 2 * (lane % kStored * S::kRoundedRow + thread / 32 * 8);
-#pragma unroll
-    for (int i = 0; i < kTokens; i += kStored) {
-      const Sum* v = sums + (first + i) / 2;
-      const u32 at = to + 2 * i * S::kRoundedRow;
-      if constexpr (kStored == 32) {
-        store_matrices_transposed(at, {gated(v), gated(v + 4), gated(v + 8), gated(v + 12)});
-      } else {
-        store_two_matrices_transposed(at, gated(v), gated(v + 4));
-      }
-    }
-  }
-  static __device__ __forceinline__ u32 gated(const Sum* four) {
-    return gated(four[0], four[2], four[1], four[3]);
-  }
-  // Of two gates and their ups.
-  static __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) {
-    using O = Output<Config>;
-    const float low = activate_gated<O::kActivation, O::kLimit>(scaled(gate), scaled(up));
-    const float high =
-        activate_gated<O::kActivation, O::kLimit>(scaled(next_gate), scaled(next_up));
-    return O::Result::rounded(low, high);
   }
 
   // Eight threads write 64 rows of a token, four those of gates and ups. Shared memory is free
