@@ -12,11 +12,11 @@
 namespace heddle {
 
 // Moves them from `scales`, [blocks along N][chunks] FP32, into the packed weights, or, if those
-// are const, back; nothing where the layout has none. `block_of(b, i)`: the block along N of row i
-// of row block b; negative past the end of W.
-template <class Packed, class Scales, class BlockOf>
-void move_block_scales(Packed* packed, const WeightLayout& layout, Scales* scales,
-                       const BlockOf& block_of) {
+// are const, back; nothing where the layout has none. `row_of(b, i)`: the row of W that row i of
+// row block b is.
+template <class Packed, class Scales, class RowOf>
+void move_block_scales(Packed* packed, const WeightLayout& layout, std::int64_t n, Scales* scales,
+                       const RowOf& row_of) {
   constexpr int kRowBlocks = WeightLayout::kTileRows / WeightLayout::kRowBlock;
   constexpr int kHalfRows = WeightLayout::kRowBlock / 2;
   if (layout.block_bytes == 0) return;
@@ -24,8 +24,9 @@ void move_block_scales(Packed* packed, const WeightLayout& layout, Scales* scale
   for (std::int64_t first = 0; first < layout.row_blocks; first += kRowBlocks) {
     for (std::int64_t c = 0; c < layout.chunks_per_row_block; ++c, at += layout.block_bytes) {
       for (const int half : {0, 1}) {
-        const std::int64_t block = block_of(first, half * kHalfRows);
-        if (block < 0) continue;
+        const std::int64_t row = row_of(first, half * kHalfRows);
+        if (row >= n) continue;
+        const std::int64_t block = row / kBlockRows;
         Packed* const slot = at + half * sizeof(float);
         Scales* const plain =
             scales + (block * layout.chunks_per_row_block + c) * std::int64_t{sizeof(float)};

@@ -75,11 +75,8 @@ class Walk {
         if constexpr (kPacking) put_row_sums(channel + layout_.channel_sum_offset, block);
       }
     }
-    move_block_scales(packed_, layout_, plain_.scales.data(),
-                      [&](std::int64_t block, int i) -> std::int64_t {
-                        const std::int64_t row = row_of(block, i);
-                        return row < n_ ? row / weight_.group_rows : -1;
-                      });
+    move_block_scales(packed_, layout_, n_, plain_.scales.data(),
+                      [&](std::int64_t block, int i) { return row_of(block, i); });
   }
 
  private:
@@ -192,7 +189,6 @@ class Walk {
     }
   }
 
-  // Rows g and g + 8 side by side: a lane needs both.
   void move_scales(Packed* at, std::int64_t block, std::int64_t group) {
     move_row_values(at, block, group, plain_.scales);
   }

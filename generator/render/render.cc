@@ -45,16 +45,12 @@ std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const Ker
                   text.decisions));
 }
 
-std::string_view name_of(KernelArgument argument) {
-  return argument == KernelArgument::kTokenMap ? "tokens" : to_string(argument);
-}
-
 // The parameter of an entry point as C++ declares it.
 std::string declaration(KernelArgument argument, const KernelText& text) {
   switch (argument) {
     case KernelArgument::kTokenMap:
     case KernelArgument::kXScaleMap:
-      return fmt::format("const __grid_constant__ heddle::TensorMap {}", name_of(argument));
+      return fmt::format("const __grid_constant__ heddle::TensorMap {}", to_string(argument));
     case KernelArgument::kParameters:
       return fmt::format("const __grid_constant__ heddle::{} parameters", text.parameter_type);
     case KernelArgument::kShape:
@@ -83,7 +79,7 @@ std::string entry_text(const PlannedKernel& kernel, const KernelText& text) {
     const char* before = arguments.empty() ? "" : ", ";
     parameters += (arguments.empty() ? "" : ",\n       ") + declaration(argument, text);
     arguments += before;
-    arguments += name_of(argument);
+    arguments += to_string(argument);
   }
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({}, {})\n"
