@@ -14,12 +14,17 @@ static const char kLlama[] = LLAMA(
     "\"version\":\"gemm\",\"zero_point\":true}");
 static const char kPlainLlama[] = LLAMA("");
 
-static heddle_model* model_of(const char* config) {
+static heddle_model_texts texts_of(const char* config) {
   heddle_model_texts texts;
-  heddle_model* model = NULL;
   memset(&texts, 0, sizeof texts);
   texts.struct_size = sizeof texts;
   texts.config = text(config);
+  return texts;
+}
+
+static heddle_model* model_of(const char* config) {
+  const heddle_model_texts texts = texts_of(config);
+  heddle_model* model = NULL;
   CHECK(heddle_model_create(&texts, &model) == HEDDLE_OK);
   if (model == NULL) exit(1);
   return model;
@@ -163,13 +168,10 @@ static void test_refused(void) {
 
 /* What the config lacks stands in the file beside it. */
 static void test_companion(void) {
-  heddle_model_texts texts;
+  heddle_model_texts texts = texts_of(kPlainLlama);
   heddle_model* model = NULL;
   heddle_model_info info;
-  memset(&texts, 0, sizeof texts);
-  texts.struct_size = sizeof texts;
   info.struct_size = sizeof info;
-  texts.config = text(kPlainLlama);
   texts.quantize_config = text("{\"bits\":4,\"group_size\":128,\"desc_act\":false,\"sym\":true}");
   CHECK(heddle_model_create(&texts, &model) == HEDDLE_OK);
   MUST(heddle_model_get(model, &info) == HEDDLE_OK && equals(info.quant_method, "gptq"));
@@ -178,13 +180,11 @@ static void test_companion(void) {
 
 /* Activations that the model quantises. */
 static void test_byte_activations(void) {
-  heddle_model_texts texts;
+  heddle_model_texts texts =
+      texts_of(LLAMA(",\"quantization_config\":{\"quant_method\":\"fbgemm_fp8\"}"));
   heddle_model* model = NULL;
   heddle_model_kernel_info kernel;
-  memset(&texts, 0, sizeof texts);
-  texts.struct_size = sizeof texts;
   kernel.struct_size = sizeof kernel;
-  texts.config = text(LLAMA(",\"quantization_config\":{\"quant_method\":\"fbgemm_fp8\"}"));
   MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
   CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);
   CHECK(is_text(kernel.spec, "\"dtype\":\"fp8_e4m3\",\"granularity\":\"token\""));
@@ -194,7 +194,14 @@ static void test_byte_activations(void) {
   CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);
   CHECK(is_text(kernel.spec, "\"activation\":{\"dtype\":\"fp16\""));
   heddle_model_destroy(model);
+  /* A caller whose header has no such field knows no other activations. */
   texts.activation_bits = 0;
+  texts.struct_size = offsetof(heddle_model_texts, activation_bits);
+  MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
+  CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);
+  CHECK(is_text(kernel.spec, "\"activation\":{\"dtype\":\"fp16\""));
+  heddle_model_destroy(model);
+  texts.struct_size = sizeof texts;
   texts.arch = 89;
   MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
   CHECK(heddle_model_kernel(model, 0, &kernel) == HEDDLE_OK);

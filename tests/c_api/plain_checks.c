@@ -136,6 +136,14 @@ void test_byte_activations(void) {
   CHECK(strstr(layer.spec.data, "\"activation\":{\"dtype\":\"fp16\"") != NULL);
   CHECK(layer.input_scale.name.data == NULL);
   heddle_checkpoint_destroy(checkpoint);
+  /* A caller whose header has no such field knows no other activations. */
+  options.arch = 0;
+  options.struct_size = offsetof(heddle_checkpoint_options, activation_bits);
+  MUST(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_layer(checkpoint, 0, &layer) == HEDDLE_OK);
+  CHECK(strstr(layer.spec.data, "\"activation\":{\"dtype\":\"fp16\"") != NULL);
+  heddle_checkpoint_destroy(checkpoint);
+  options.struct_size = sizeof options;
   options.activation_bits = 4;
   CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint), HEDDLE_ERROR_USAGE,
              "model.activations");

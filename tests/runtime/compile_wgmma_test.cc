@@ -64,6 +64,18 @@ GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
   return spec;
 }
 
+// Tokens and rows of every tile with at most so many sums.
+std::vector<std::pair<int, int>> every_tile(int most = 128 * 256) {
+  std::vector<std::pair<int, int>> tiles;
+  for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+    for (const int n : {64, 128, 256}) {
+      const bool shares_rows = m >= 32 && m <= 128;  // warpgroups share no others
+      if (m * n <= most && (n != 64 || shares_rows)) tiles.emplace_back(m, n);
+    }
+  }
+  return tiles;
+}
+
 class CompileWgmma : public testing::Test {
  protected:
   // Kernels of several ranges of M may be one text, which is compiled once.
@@ -89,6 +101,17 @@ class CompileWgmma : public testing::Test {
       EXPECT_NE(ptx.find("wgmma.mma_async"), std::string::npos) << result.kernel_name;
     }
     EXPECT_EQ(warnings_, "");
+  }
+
+  // Kernels of a spec that sets its tile; where a tile of 128 rows has many tokens, also the one
+  // whose blocks read tokens once.
+  static void add_tile(const GemmSpec& spec, int turn, std::vector<Source>* sources) {
+    Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+    add_kernels(plan, turn, sources);
+    if (spec.tile.n != 128 || spec.tile.m <= 128) return;
+    WarpgroupKernel c = config_of_first(plan);
+    wgmma_share_tokens(2, c);
+    sources->push_back(render_with(plan, c));
   }
 
  private:
@@ -127,16 +150,12 @@ TEST_F(CompileWgmma, GroupsThatAnOffsetCuts) {
 
 TEST_F(CompileWgmma, EveryTile) {
   std::vector<Source> sources;
-  for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
-    for (const int n : {64, 128, 256}) {
-      if (m * n > 128 * 256) continue;               // too many sums
-      if (n == 64 && (m < 32 || m > 128)) continue;  // warpgroups share no such rows
-      GemmSpec spec = spec_of(kWeightCases[1], DType::kBf16, true);
-      spec.tile.m = m;
-      spec.tile.n = n;
-      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      sources.push_back(render(plan, 0));
-    }
+  for (const auto& [m, n] : every_tile()) {
+    GemmSpec spec = spec_of(kWeightCases[1], DType::kBf16, true);
+    spec.tile.m = m;
+    spec.tile.n = n;
+    const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+    sources.push_back(render(plan, 0));
   }
   check(sources);
 }
@@ -147,26 +166,17 @@ TEST_F(CompileWgmma, EightBits) {
   std::vector<Source> sources;
   int turn = 0;
   for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
-    for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
-      for (const int n : {64, 128, 256}) {
-        const int most = dtype == DType::kInt8 ? 192 * 256 : 128 * 256;  // sums
-        if (m * n > most || (n == 64 && (m < 32 || m > 128))) continue;
-        // One of three types in turn, and of FP8 one way to add.
-        if (!every_kernel() && ++turn % 3 != static_cast<int>(dtype) % 3) continue;
-        GemmSpec spec = byte_gemm(1032, 1280, dtype);
-        if (dtype != DType::kInt8 && turn % 2 == 0) spec.accumulation = Accumulation::kFast;
-        if (dtype == DType::kInt8) spec.activation_scale.symmetric = turn % 2 == 0;
-        if (turn % 4 == 0) spec.epilogue = {true, Activation::kSilu, true};
-        if (turn % 5 == 0) spec.output = DType::kFp32;
-        spec.tile.m = m;
-        spec.tile.n = n;
-        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        add_kernels(plan, turn, &sources);
-        if (n != 128 || m <= 128) continue;
-        WarpgroupKernel c = config_of_first(plan);
-        wgmma_share_tokens(2, c);
-        sources.push_back(render_with(plan, c));
-      }
+    for (const auto& [m, n] : every_tile((dtype == DType::kInt8 ? 192 : 128) * 256)) {
+      // One of three types in turn, and of FP8 one way to add.
+      if (!every_kernel() && ++turn % 3 != static_cast<int>(dtype) % 3) continue;
+      GemmSpec spec = byte_gemm(1032, 1280, dtype);
+      if (dtype != DType::kInt8 && turn % 2 == 0) spec.accumulation = Accumulation::kFast;
+      if (dtype == DType::kInt8) spec.activation_scale.symmetric = turn % 2 == 0;
+      if (turn % 4 == 0) spec.epilogue = {true, Activation::kSilu, true};
+      if (turn % 5 == 0) spec.output = DType::kFp32;
+      spec.tile.m = m;
+      spec.tile.n = n;
+      add_tile(spec, turn, &sources);
     }
   }
   check(sources);
@@ -176,23 +186,15 @@ TEST_F(CompileWgmma, EightBits) {
 TEST_F(CompileWgmma, Blocks) {
   std::vector<Source> sources;
   int turn = 0;
-  for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
-    for (const int n : {64, 128, 256}) {
-      if (m * n > 128 * 256 || (n == 64 && (m < 32 || m > 128))) continue;
-      ++turn;
-      GemmSpec spec = block_gemm(turn % 3 == 0 ? 1024 : 1032, 1280);
-      if (turn % 2 == 0) spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
-      if (turn % 3 == 0) spec.epilogue = {true, Activation::kSilu, false, true};
-      if (turn % 5 == 0) spec.output = DType::kFp32;
-      spec.tile.m = m;
-      spec.tile.n = n;
-      Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      add_kernels(plan, turn, &sources);
-      if (n != 128 || m <= 128) continue;
-      WarpgroupKernel c = config_of_first(plan);
-      wgmma_share_tokens(2, c);
-      sources.push_back(render_with(plan, c));
-    }
+  for (const auto& [m, n] : every_tile()) {
+    ++turn;
+    GemmSpec spec = block_gemm(turn % 3 == 0 ? 1024 : 1032, 1280);
+    if (turn % 2 == 0) spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+    if (turn % 3 == 0) spec.epilogue = {true, Activation::kSilu, false, true};
+    if (turn % 5 == 0) spec.output = DType::kFp32;
+    spec.tile.m = m;
+    spec.tile.n = n;
+    add_tile(spec, turn, &sources);
   }
   check(sources);
 }
