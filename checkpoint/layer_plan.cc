@@ -146,7 +146,7 @@ class Planner {
     if (activation->is_static && matrices != 1) {
       why = "experts of one tensor have a static scale each";
     } else {
-      why = set_byte_activations(*activation, gemm->activation, gemm);
+      why = set_byte_activations(*activation, {}, gemm->activation, gemm);
     }
     if (!why.empty()) {
       const auto place = sixteen_bits_.try_emplace(why, group.name, 0).first;

@@ -28,7 +28,29 @@ GemmSpec gemm_of(const Scheme& scheme) {
   return gemm;
 }
 
+// Why parts cannot follow each other in whole blocks.
+std::string why_cut(const ScaleBlocks& blocks) {
+  for (std::size_t i = 0; i + 1 < blocks.heights.size(); ++i) {
+    if (blocks.heights[i] % blocks.rows == 0) continue;
+    return "a part ends inside of a block of " + std::to_string(blocks.rows) +
+           " rows, with others behind it";
+  }
+  return {};
+}
+
 }  // namespace
+
+void set_blocks(const ScaleBlocks& blocks, WeightSpec* weight) {
+  if (blocks.rows == 1) return;
+  weight->group_rows = blocks.rows;
+  weight->group_size = blocks.columns;
+  weight->scale_dtype = DType::kFp32;
+}
+
+ScaleBlocks blocks_of(const Scheme& scheme) {
+  if (scheme.block_rows == 1) return {};
+  return {scheme.block_rows, scheme.group_size.value_or(0)};
+}
 
 void check_activation_bits(int bits) {
   if (bits == 0 || bits == 16) return;
@@ -40,6 +62,12 @@ void check_activation_bits(int bits) {
 std::string activations_text(const ActivationScheme& activation) {
   std::string text(to_string(activation.dtype));
   text += " per " + std::string(to_string(activation.granularity));
+  if (activation.granularity == RowGranularity::kGroup) {
+    text += " of " + std::to_string(kRowGroup) + " columns";
+  }
+  if (activation.scale_dtype != RowScaleDtype::kFp32) {
+    text += ", scales " + std::string(to_string(activation.scale_dtype));
+  }
   if (activation.is_static) text += ", static";
   if (!activation.symmetric) text += ", with zero points";
   return text;
@@ -56,18 +84,21 @@ std::string why_sixteen_bits(const Scheme& scheme, int arch) {
            activations_text(activation) + ", sm_90 alone has";
   }
   GemmSpec gemm = gemm_of(scheme);
-  return set_byte_activations(activation, DType::kFp16, &gemm);
+  return set_byte_activations(activation, blocks_of(scheme), DType::kFp16, &gemm);
 }
 
-std::string set_byte_activations(const ActivationScheme& activation, DType output, GemmSpec* gemm) {
+std::string set_byte_activations(const ActivationScheme& activation, const ScaleBlocks& blocks,
+                                 DType output, GemmSpec* gemm) {
+  std::string reasons = why_cut(blocks);
+  if (!reasons.empty()) return reasons;
   GemmSpec bytes = *gemm;
+  set_blocks(blocks, &bytes.weight);
   bytes.activation = activation.dtype;
-  bytes.activation_scale = {activation.granularity, activation.symmetric};
+  bytes.activation_scale = {activation.granularity, activation.symmetric, activation.scale_dtype};
   bytes.output = output;
   bytes.weight.interleave = settled_interleave(bytes);
   Problems problems;
   check_byte_activations(bytes, problems);
-  std::string reasons;
   for (const Problem& problem : problems) {
     reasons += (reasons.empty() ? "" : "; ") + problem.message + ", and here it is " +
                problem.value + " (" + problem.pointer + ")";

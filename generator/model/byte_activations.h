@@ -3,7 +3,9 @@
 #ifndef HEDDLE_GENERATOR_MODEL_BYTE_ACTIVATIONS_H_
 #define HEDDLE_GENERATOR_MODEL_BYTE_ACTIVATIONS_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "generator/model/quantization.h"
 #include "heddle/spec.h"
@@ -13,6 +15,20 @@ namespace heddle {
 // Throws Error(kUsage, "model.activations") unless it is 0 or 16: ModelConfigTexts.
 void check_activation_bits(int bits);
 
+// Blocks of W that have a scale each.
+struct ScaleBlocks {
+  int rows = 1;  // 1: W has no blocks
+  int columns = 0;
+  std::vector<std::int64_t> heights{};  // rows of the parts of W, each of which begins a block
+};
+
+// As the config has them.
+ScaleBlocks blocks_of(const Scheme& scheme);
+
+// The weights as kernels take those of such blocks, with FP32 scales, which hold all that
+// checkpoints have.
+void set_blocks(const ScaleBlocks& blocks, WeightSpec* weight);
+
 // "int8 per token".
 std::string activations_text(const ActivationScheme& activation);
 
@@ -20,9 +36,10 @@ std::string activations_text(const ActivationScheme& activation);
 // one does, as far as the config tells. Precondition: scheme.activation.
 std::string why_sixteen_bits(const Scheme& scheme, int arch);
 
-// Gives a gemm whose shape and weights are set these activations, and Y of type `output`. Where no
-// kernel takes them the gemm stays as it is, and the reason is returned.
-std::string set_byte_activations(const ActivationScheme& activation, DType output, GemmSpec* gemm);
+// Gives a gemm whose shape and weights are set these activations, scales in these blocks, and Y of
+// type `output`. Where no kernel takes them the gemm stays as it is, and the reason is returned.
+std::string set_byte_activations(const ActivationScheme& activation, const ScaleBlocks& blocks,
+                                 DType output, GemmSpec* gemm);
 
 // The start of the note that such a reason ends.
 extern const char* const kSixteenBitsNote;

@@ -89,6 +89,14 @@ Scheme read_weights(const ConfigReader& config, const std::string& format) {
                       quoted(type), "a pair of format and type that docs/checkpoints.md lists");
 }
 
+// FP32 holds those of fewer bits.
+bool has_float_scales(const ConfigReader& config) {
+  if (!config.has("scale_dtype")) return true;
+  Scheme scheme;
+  read_scale_dtype(config, scheme);
+  return scheme.scale_dtype.has_value();
+}
+
 // The defaults are those of the library that writes these configs.
 ActivationScheme read_activations(const ConfigReader& config) {
   const std::int64_t bits = config.has("num_bits") ? config.required_integer("num_bits") : 8;
@@ -107,6 +115,8 @@ ActivationScheme read_activations(const ConfigReader& config) {
   } else if (dynamic && (strategy == "token" || strategy == "tensor")) {
     // Finer than one of all rows, whose makers would have to be known first.
     activation = token_activations(dtype);
+  } else if (dynamic && strategy == "group" && group == kRowGroup && has_float_scales(config)) {
+    activation = group_activations(dtype);
   } else {
     const std::string when = dynamic ? "found at run time" : "stored";
     const std::string groups = group > 0 ? " of " + std::to_string(group) + " columns" : "";

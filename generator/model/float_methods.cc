@@ -5,8 +5,22 @@
 namespace heddle {
 namespace {
 
+// Of weights in blocks: a row has a scale for each of a block's columns.
+ActivationScheme of_blocks(const ConfigReader& config, int columns) {
+  if (columns != kRowGroup) {
+    return unserved_activations("activations with a scale for each " + std::to_string(columns) +
+                                " columns of a row");
+  }
+  const Node* const format = config.node("scale_fmt");
+  if (format == nullptr) return group_activations(DType::kFp8E4m3);
+  if (lower(config.text("scale_fmt")) == "ue8m0") {
+    return group_activations(DType::kFp8E4m3, RowScaleDtype::kE8m0);
+  }
+  return unserved_activations("activations whose scales have the form " + excerpt(*format));
+}
+
 // Dynamic scales of whole tensors are one for each row, as other engines have them: finer, and no
-// row depends on others. Scales of blocks go with those of 128 columns of a row.
+// row depends on others.
 std::optional<ActivationScheme> read_activations(const ConfigReader& config,
                                                  const Scheme& weights) {
   constexpr std::string_view kKey = "activation_scheme";
@@ -16,10 +30,7 @@ std::optional<ActivationScheme> read_activations(const ConfigReader& config,
   if (scheme != "dynamic") {
     return unserved_activations("activations of the scheme " + quoted(scheme));
   }
-  if (weights.group_size.value_or(0) > 0) {
-    return unserved_activations("activations with a scale for each " +
-                                std::to_string(*weights.group_size) + " columns of a row");
-  }
+  if (weights.group_size.value_or(0) > 0) return of_blocks(config, *weights.group_size);
   return token_activations(DType::kFp8E4m3);
 }
 

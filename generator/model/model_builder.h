@@ -49,8 +49,7 @@ class ModelBuilder {
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   EpilogueSpec epilogue_of(const ModelLayer& layer);
   int kernel_of(const ModelLayer& layer, const WeightSpec& weight);
-  int kernel_with(const ModelLayer& layer, GemmSpec gemm,
-                  const std::optional<ActivationScheme>& activation);
+  int kernel_with(const ModelLayer& layer, GemmSpec gemm, const Scheme* scheme);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;

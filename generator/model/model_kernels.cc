@@ -49,7 +49,7 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   gemm.act_order = scheme.act_order;
   gemm.pre_scale = scheme.pre_scale;
   assume(scheme, layer.bias);
-  return kernel_with(layer, std::move(gemm), scheme.activation);
+  return kernel_with(layer, std::move(gemm), &scheme);
 }
 
 // The same of weights that no quantiser has described: that are not quantised, or by Heddle itself.
@@ -57,18 +57,20 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const WeightSpec& weight) {
   GemmSpec gemm;
   gemm.weight = weight;
   assumed_bias_ = assumed_bias_ || layer.bias;
-  return kernel_with(layer, std::move(gemm), std::nullopt);
+  return kernel_with(layer, std::move(gemm), nullptr);
 }
 
-// `gemm` has its weights' format and what is done to X; the layer's shape and types are added.
-int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm,
-                              const std::optional<ActivationScheme>& activation) {
+// `gemm` has its weights' format and what is done to X; the layer's shape and types are added, and
+// activations of eight bits where the scheme has them.
+int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm, const Scheme* scheme) {
   gemm.shape.n = layer.n;
   gemm.shape.k = layer.k;
   gemm.activation = dtype_;
   gemm.epilogue = epilogue_of(layer);
-  if (activation) {
-    const std::string why = set_byte_activations(*activation, dtype_, &gemm);
+  if (scheme != nullptr && scheme->activation) {
+    ScaleBlocks blocks = blocks_of(*scheme);
+    for (const ModelPart& part : layer.parts) blocks.heights.push_back(part.n);
+    const std::string why = set_byte_activations(*scheme->activation, blocks, dtype_, &gemm);
     if (!why.empty()) model_.notes.push_back(layer.name + ": " + kSixteenBitsNote + ": " + why);
   }
   Spec spec = Spec::from_gemm(gemm, layer.name);

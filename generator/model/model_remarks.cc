@@ -43,6 +43,7 @@ std::string weights_text(const WeightSpec& weight) {
   scheme.type = weight.type;
   scheme.bits = weight.bits;
   scheme.group_size = weight.group_size;
+  scheme.block_rows = weight.group_rows;
   return weights_text(scheme);
 }
 

@@ -28,7 +28,8 @@ struct ActivationScheme {
   DType dtype = DType::kInt8;  // of eight bits
   RowGranularity granularity = RowGranularity::kToken;
   bool symmetric = true;
-  bool is_static = false;  // with kTensor: the checkpoint has the scale
+  bool is_static = false;                            // with kTensor: the checkpoint has the scale
+  RowScaleDtype scale_dtype = RowScaleDtype::kFp32;  // of kGroup
   std::string unserved{};  // "groups of 128 columns": what no kernel is made for; else empty
 
   bool operator==(const ActivationScheme&) const = default;

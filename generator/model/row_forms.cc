@@ -50,8 +50,8 @@ RowForm RowForms::of(const ModelLayer& layer) const {
   if (layer.kernel < 0) return plain();
   const GemmSpec& gemm = model_.kernels[static_cast<std::size_t>(layer.kernel)].spec.gemm();
   if (!gemm.has_byte_activations()) return plain();
-  return {byte_dtype(gemm.activation), gemm.activation_scale.granularity,
-          gemm.activation_scale.symmetric};
+  const ActivationScaleSpec& scale = gemm.activation_scale;
+  return {byte_dtype(gemm.activation), scale.granularity, scale.symmetric, scale.scale_dtype};
 }
 
 bool RowForms::is_behind_norm(const ModelLayer& layer) const {

@@ -15,6 +15,7 @@ struct RowForm {
   RowDtype dtype{};
   RowGranularity granularity = RowGranularity::kNone;
   bool symmetric = true;
+  RowScaleDtype scale_dtype{};
 
   bool is_quantized() const noexcept { return bytes_of(dtype) == 1; }
   bool operator==(const RowForm&) const = default;

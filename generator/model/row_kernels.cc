@@ -64,6 +64,10 @@ RowTransformSpec RowBuilder::rows(std::int64_t columns, const RowForm& form) con
   spec.output.dtype = form.dtype;
   spec.output.granularity = form.granularity;
   spec.output.symmetric = form.symmetric;
+  spec.output.scale_dtype = form.scale_dtype;
+  // As a GEMM reads them.
+  const bool groups = form.granularity == RowGranularity::kGroup;
+  if (groups) spec.output.scale_layout = ScaleLayout::kColumnMajor;
   return spec;
 }
 

@@ -73,6 +73,10 @@ ActivationScheme static_activations(DType dtype) {
   return {.dtype = dtype, .granularity = RowGranularity::kTensor, .is_static = true};
 }
 
+ActivationScheme group_activations(DType dtype, RowScaleDtype scale_dtype) {
+  return {.dtype = dtype, .granularity = RowGranularity::kGroup, .scale_dtype = scale_dtype};
+}
+
 ActivationScheme unserved_activations(std::string what) { return {.unserved = std::move(what)}; }
 
 Scheme mxfp8_scheme() { return float_scheme(WeightType::kE4m3, 8, 32, DType::kE8m0); }

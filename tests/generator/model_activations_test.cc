@@ -7,67 +7,10 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/target.h"
-#include "tests/generator/model_helpers.h"
+#include "tests/generator/activation_helpers.h"
 
 namespace heddle {
 namespace {
-
-Model model_of(const Json& config, int arch = 0, int activation_bits = 0, bool gated = false,
-               bool dense = false) {
-  const std::string text = config.dump();
-  ModelConfigTexts texts;
-  texts.config = text;
-  texts.arch = arch;
-  texts.activation_bits = activation_bits;
-  texts.gated = gated;
-  texts.dense = dense;
-  return model_from_config(texts);
-}
-
-Json w8a8() { return Json::parse(example("llama-3-8b-w8a8")); }
-Json fp8() { return Json::parse(example("llama-3-8b-fp8")); }
-
-Json& group_of(Json& config) { return config["quantization_config"]["config_groups"]["group_0"]; }
-
-Json with_quantization(const Json& quantization) {
-  Json config = llama();
-  config["quantization_config"] = quantization;
-  return config;
-}
-
-const GemmSpec& first_gemm(const Model& model) { return model.kernels.at(0).spec.gemm(); }
-
-bool has_bytes(const Model& model) {
-  return std::any_of(model.kernels.begin(), model.kernels.end(), [](const ModelKernel& kernel) {
-    return kernel.spec.gemm().has_byte_activations();
-  });
-}
-
-std::string notes_of(const Model& model) {
-  std::string text;
-  for (const std::string& note : model.notes) text += note + '\n';
-  return text;
-}
-
-void expect_sixteen(const Json& config, const std::string& reason) {
-  const Model model = model_of(config, 90);
-  EXPECT_FALSE(has_bytes(model)) << config["quantization_config"];
-  EXPECT_NE(notes_of(model).find("in 16 bits"), std::string::npos) << notes_of(model);
-  EXPECT_NE(notes_of(model).find(reason), std::string::npos) << notes_of(model);
-}
-
-// "norm 4096 fp8_e4m3 token x 64": each row kernel as a line.
-std::vector<std::string> rows_of(const Model& model) {
-  std::vector<std::string> lines;
-  for (const ModelKernel& kernel : model.rows) {
-    const RowTransformSpec& spec = kernel.spec.row_transform();
-    lines.push_back(kernel.spec.name() + ' ' + std::to_string(spec.shape.columns) + ' ' +
-                    std::string(to_string(spec.output.dtype)) + ' ' +
-                    std::string(to_string(spec.output.granularity)) + ' ' +
-                    (spec.output.symmetric ? "" : "zeros ") + "x " + std::to_string(kernel.layers));
-  }
-  return lines;
-}
 
 using Lines = std::vector<std::string>;
 
@@ -192,9 +135,6 @@ TEST(ModelActivations, OtherArchitecturesTakeSixteenBits) {
 
 TEST(ModelActivations, FormsThatNoKernelTakes) {
   Json config = fp8();
-  config["quantization_config"]["weight_block_size"] = {128, 128};
-  expect_sixteen(config, "each 128 columns");
-  config = fp8();
   config["quantization_config"]["activation_scheme"] = "learned";
   expect_sixteen(config, "\"learned\"");
   config = w8a8();
@@ -203,8 +143,10 @@ TEST(ModelActivations, FormsThatNoKernelTakes) {
   expect_sixteen(config, "activations of 4 bits");
   inputs["num_bits"] = 8;
   inputs["strategy"] = "group";
+  inputs["group_size"] = 64;
+  expect_sixteen(config, "\"group\" of 64 columns");
   inputs["group_size"] = 128;
-  expect_sixteen(config, "\"group\" of 128 columns");
+  expect_sixteen(config, "integer sums are scaled once all of K has been added");
   inputs["strategy"] = "token";
   inputs["dynamic"] = "local";
   expect_sixteen(config, "\"token\"");

@@ -108,8 +108,9 @@ CONFIGS = {
         ("assumed: zero points differ",)),
     "fp8-blocks-of-ragged-k": (
         quantized({**FP8, "weight_block_size": [128, 128]}, intermediate_size=10944), {},
-        kernels((QKV, O, ("gate_up_proj", 21888, 4096)), (8, "e4m3", 128)) +
-        kernels((("down_proj", 4096, 10944),), (8, "e4m3", 64)), (PLAIN_HEAD,)),
+        kernels((QKV, O, ("gate_up_proj", 21888, 4096), ("down_proj", 4096, 10944)),
+                (8, "e4m3", 128)),
+        (PLAIN_HEAD, "gate_up_proj: the scheme quantises activations, too")),
     "in-text-config": (
         {"model_type": "kimi_k25", "vision_config": {},
          "text_config": quantized(compressed("pack-quantized", INT4))}, {},
