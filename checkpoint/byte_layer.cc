@@ -92,6 +92,14 @@ class ByteLayer final : public QuantizedRows {
     return weight;
   }
 
+  // A side that is shorter than a block has one scale, whatever it is called.
+  bool is_in_blocks() const override {
+    const auto is_side = [](std::int64_t stored, std::int64_t side, std::int64_t whole) {
+      return stored == whole || (side <= whole && stored >= side);
+    };
+    return !has_zeros_ && is_side(block_.n, n(), kBlockRows) && is_side(block_.k, k(), kRowGroup);
+  }
+
   DType native_dtype() const override {
     return scale_type_ == TensorType::kF16 ? DType::kFp16 : DType::kBf16;
   }

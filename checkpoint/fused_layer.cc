@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <utility>
 
+#include "checkpoint/float_codes.h"
+#include "checkpoint/half_convert.h"
 #include "checkpoint/layer_error.h"
 #include "generator/model/group_size.h"
 #include "generator/spec/document.h"
@@ -30,6 +33,21 @@ std::string difference(const QuantizedRows& a, const QuantizedRows& b) {
   }
   if (a.group_index() != b.group_index()) return "the order of their columns (act-order)";
   return {};
+}
+
+// FP32 holds all types of scales.
+void append_floats(DType dtype, const std::vector<std::uint8_t>& scales,
+                   std::vector<std::uint8_t>* to) {
+  const std::size_t count = scales.size() / static_cast<std::size_t>(bytes_of(dtype));
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = dtype == DType::kE8m0   ? e8m0_value(scales[i])
+                         : dtype == DType::kFp32 ? float_element(TensorType::kF32, scales.data(), i)
+                         : dtype == DType::kFp16
+                             ? float_element(TensorType::kF16, scales.data(), i)
+                             : float_element(TensorType::kBf16, scales.data(), i);
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, 4>>(static_cast<float>(value));
+    to->insert(to->end(), bytes.begin(), bytes.end());
+  }
 }
 
 std::vector<std::int32_t> sorted_columns(const std::string& name, const QuantizedRows& layer) {
@@ -95,6 +113,13 @@ std::vector<std::int64_t> FusedLayer::heights() const {
   return heights;
 }
 
+ScaleBlocks FusedLayer::blocks() const {
+  const bool are_blocks = std::all_of(parts_.begin(), parts_.end(),
+                                      [](const auto& part) { return part->is_in_blocks(); });
+  if (!are_blocks) return {};
+  return {kBlockRows, kRowGroup, heights()};
+}
+
 void FusedLayer::rows(std::int64_t matrix, const std::vector<RowRun>& runs,
                       QuantizedWeights* weights) const {
   const WeightSpec& weight = spec_.weight;
@@ -142,6 +167,24 @@ void FusedLayer::copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t 
     }
     start += part->n();
   }
+}
+
+std::vector<std::uint8_t> FusedLayer::block_scales(std::int64_t matrix,
+                                                   const std::vector<RowRun>& runs) const {
+  const DType dtype = spec_.weight.scale_dtype;
+  const std::int64_t groups = parts_.front()->groups();
+  std::vector<std::uint8_t> stored(static_cast<std::size_t>(groups * bytes_of(dtype)));
+  std::vector<std::uint8_t> scales;
+  for (const RowRun& run : runs) {
+    for (std::int64_t row = run.first; row < run.first + run.count; row += kBlockRows) {
+      std::int64_t start = 0;  // of the part, among all rows
+      auto part = parts_.begin();
+      for (; row >= start + (*part)->n(); ++part) start += (*part)->n();
+      (*part)->scales(matrix * (*part)->n() + row - start, 1, stored.data());
+      append_floats(dtype, stored, &scales);
+    }
+  }
+  return scales;
 }
 
 void FusedLayer::split_groups(std::int64_t count, std::size_t element,

@@ -10,6 +10,7 @@
 
 #include "checkpoint/quantized_rows.h"
 #include "checkpoint/selected_rows.h"
+#include "generator/model/byte_activations.h"
 #include "heddle/weights.h"
 
 namespace heddle {
@@ -37,12 +38,18 @@ class FusedLayer {
   std::int64_t matrices() const { return parts_.front()->matrices(); }
   // Rows of a matrix of each part.
   std::vector<std::int64_t> heights() const;
+  // Blocks of kBlockRows by kRowGroup weights, where the parts' scales are of such.
+  ScaleBlocks blocks() const;
   // With act-order: column j of the weights is column permutation()[j] of the checkpoint, so that
   // the columns of a group are neighbours. Else empty.
   const std::vector<std::int32_t>& permutation() const noexcept { return permutation_; }
   // Some rows of a matrix as weights of their own, one run after the other; memory that `weights`
   // has is used again.
   void rows(std::int64_t matrix, const std::vector<RowRun>& runs, QuantizedWeights* weights) const;
+  // The scales of the same rows as FP32, as QuantizedWeights has those of blocks. Precondition:
+  // every run begins with a block.
+  std::vector<std::uint8_t> block_scales(std::int64_t matrix,
+                                         const std::vector<RowRun>& runs) const;
 
  private:
   void copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t at,

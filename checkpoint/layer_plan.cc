@@ -138,15 +138,15 @@ class Planner {
   }
 
   // Returns the static scale, where there is one. A layer that no such kernel takes keeps 16 bits.
-  std::optional<float> set_activations(const LayerGroup& group, std::int64_t matrices,
+  std::optional<float> set_activations(const LayerGroup& group, const FusedLayer& layer,
                                        GemmSpec* gemm) {
     const ActivationScheme* const activation = activation_of(group.parts.front());
     if (activation == nullptr) return std::nullopt;
     std::string why;
-    if (activation->is_static && matrices != 1) {
+    if (activation->is_static && layer.matrices() != 1) {
       why = "experts of one tensor have a static scale each";
     } else {
-      why = set_byte_activations(*activation, {}, gemm->activation, gemm);
+      why = set_byte_activations(*activation, layer.blocks(), gemm->activation, gemm);
     }
     if (!why.empty()) {
       const auto place = sixteen_bits_.try_emplace(why, group.name, 0).first;
@@ -207,7 +207,7 @@ class Planner {
     gemm.epilogue.bias = companions.has_bias();
     gemm.pre_scale = companions.has_pre_scale();
     gated_.apply(group, layer.heights(), &gemm);
-    const std::optional<float> input_scale = set_activations(group, layer.matrices(), &gemm);
+    const std::optional<float> input_scale = set_activations(group, layer, &gemm);
     const std::string why = why_unserved(gemm);
     if (!why.empty()) return add_unserved(group, why, gemm.shape);
     Spec spec = Spec::from_gemm(gemm, label_of(group.name));

@@ -13,9 +13,15 @@
 namespace heddle {
 namespace {
 
-// Rows that are unpacked and packed at a time: few, so that their codes stay in the cache.
-constexpr std::int64_t kPanelRows = 32;
-static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
+// Rows that are unpacked and packed at a time: few, so that their codes stay in the cache, but of
+// gates and ups whole blocks of scales.
+std::int64_t panel_rows(const GemmSpec& spec) {
+  constexpr std::int64_t kPanelRows = 32;
+  static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
+  static_assert(kBlockRows % WeightLayout::kTileRows == 0);
+  if (!spec.weight.has_blocks()) return kPanelRows;
+  return spec.epilogue.gated ? 2 * kBlockRows : kBlockRows;
+}
 
 // The rows of W that lie in the panel of packed rows `first` and on, gates before ups.
 std::vector<RowRun> rows_of_panel(const GemmSpec& spec, std::int64_t first, std::int64_t count) {
@@ -25,16 +31,20 @@ std::vector<RowRun> rows_of_panel(const GemmSpec& spec, std::int64_t first, std:
 
 // Row blocks are independent of each other: a panel is packed like weights of its own, of which a
 // gated one's first half are gates. The metadata per channel of all row blocks follows the last
-// one, so it is kept until then, and the tensor's scale follows all else.
+// one, so it is kept until then, and the tensor's scale follows all else. So is the metadata of
+// blocks, of which a panel has whole tiles.
 void write_matrix(const FusedLayer& layer, const GemmSpec& spec, std::int64_t matrix,
                   ByteStream* out) {
   GemmSpec panel = spec;
   QuantizedWeights weights;
   std::vector<std::uint8_t> channels;
   std::vector<std::uint8_t> tensor_scale;
-  for (std::int64_t first = 0; first < spec.shape.n; first += kPanelRows) {
-    panel.shape.n = std::min(kPanelRows, spec.shape.n - first);
-    layer.rows(matrix, rows_of_panel(spec, first, panel.shape.n), &weights);
+  const std::int64_t most_rows = panel_rows(spec);
+  for (std::int64_t first = 0; first < spec.shape.n; first += most_rows) {
+    panel.shape.n = std::min(most_rows, spec.shape.n - first);
+    const std::vector<RowRun> runs = rows_of_panel(spec, first, panel.shape.n);
+    layer.rows(matrix, runs, &weights);
+    if (spec.weight.has_blocks()) weights.scales = layer.block_scales(matrix, runs);
     const std::vector<std::uint8_t> packed = pack_weights(panel, weights);
     const WeightLayout part = weight_layout(panel);
     const auto at = [&packed](std::size_t offset) {
@@ -58,6 +68,7 @@ void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matr
     gemm.output = gemm.activation;
     gemm.activation = spec.gemm().activation;
     gemm.activation_scale = spec.gemm().activation_scale;
+    if (spec.weight().has_blocks()) set_blocks(layer.blocks(), &gemm.weight);
   }
   if (layer.matrices() == matrices && layer.permutation() == permutation &&
       Spec::from_gemm(gemm).canonical_json() == spec.canonical_json()) {

@@ -42,6 +42,9 @@ class QuantizedRows {
   virtual float tensor_scale() const { return 1.0F; }
   // The group of each column, [K]; empty where column k is of group k / group_size.
   virtual const std::vector<std::int32_t>& group_index() const;
+  // Whether the scales are those of blocks of kBlockRows by kRowGroup weights: of each matrix all
+  // rows from a multiple of kBlockRows to the next one have the same.
+  virtual bool is_in_blocks() const { return false; }
   // Type of the dequantised weights unless the config says otherwise: that of the scales, where
   // these have 16 bits.
   virtual DType native_dtype() const = 0;

@@ -23,6 +23,8 @@ class SelectedColumns final : public QuantizedRows {
   // With the group_offset at which the run begins.
   WeightSpec weight() const override;
   float tensor_scale() const override { return layer_->tensor_scale(); }
+  // Its first block may be cut, which group_offset tells.
+  bool is_in_blocks() const override { return layer_->is_in_blocks(); }
   DType native_dtype() const override { return layer_->native_dtype(); }
   void codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const override;
   void scales(std::int64_t first, std::int64_t count, std::uint8_t* out) const override;

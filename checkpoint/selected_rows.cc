@@ -23,6 +23,16 @@ SelectedRows::SelectedRows(std::unique_ptr<QuantizedRows> layer, std::vector<Row
       layer_(std::move(layer)),
       runs_(std::move(runs)) {}
 
+// Every run has to begin with a block, there and here.
+bool SelectedRows::is_in_blocks() const {
+  std::int64_t begin = 0;
+  for (const RowRun& run : runs_) {
+    if (begin % kBlockRows != 0 || run.first % kBlockRows != 0) return false;
+    begin += run.count;
+  }
+  return layer_->is_in_blocks();
+}
+
 template <class Each>
 void SelectedRows::for_runs(std::int64_t first, std::int64_t count, const Each& each) const {
   std::int64_t done = 0;

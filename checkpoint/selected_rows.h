@@ -25,6 +25,7 @@ class SelectedRows final : public QuantizedRows {
   WeightSpec weight() const override { return layer_->weight(); }
   float tensor_scale() const override { return layer_->tensor_scale(); }
   const std::vector<std::int32_t>& group_index() const override { return layer_->group_index(); }
+  bool is_in_blocks() const override;
   DType native_dtype() const override { return layer_->native_dtype(); }
   void codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const override;
   void scales(std::int64_t first, std::int64_t count, std::uint8_t* out) const override;

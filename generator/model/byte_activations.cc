@@ -89,10 +89,11 @@ std::string why_sixteen_bits(const Scheme& scheme, int arch) {
 
 std::string set_byte_activations(const ActivationScheme& activation, const ScaleBlocks& blocks,
                                  DType output, GemmSpec* gemm) {
-  std::string reasons = why_cut(blocks);
+  const bool has_groups = activation.granularity == RowGranularity::kGroup;
+  std::string reasons = has_groups ? why_cut(blocks) : "";
   if (!reasons.empty()) return reasons;
   GemmSpec bytes = *gemm;
-  set_blocks(blocks, &bytes.weight);
+  if (has_groups) set_blocks(blocks, &bytes.weight);
   bytes.activation = activation.dtype;
   bytes.activation_scale = {activation.granularity, activation.symmetric, activation.scale_dtype};
   bytes.output = output;

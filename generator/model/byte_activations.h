@@ -36,8 +36,9 @@ std::string activations_text(const ActivationScheme& activation);
 // one does, as far as the config tells. Precondition: scheme.activation.
 std::string why_sixteen_bits(const Scheme& scheme, int arch);
 
-// Gives a gemm whose shape and weights are set these activations, scales in these blocks, and Y of
-// type `output`. Where no kernel takes them the gemm stays as it is, and the reason is returned.
+// Gives a gemm whose shape and weights are set these activations and Y of type `output`; with
+// activations in groups also scales in these blocks. Where no kernel takes them the gemm stays as
+// it is, and the reason is returned.
 std::string set_byte_activations(const ActivationScheme& activation, const ScaleBlocks& blocks,
                                  DType output, GemmSpec* gemm);
 

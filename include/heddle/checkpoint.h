@@ -167,10 +167,11 @@ struct CheckpointProgress {
 // Host memory: an opened reader holds names, shapes, specs and permutations. pack() takes for the
 // time of the call the layer's tensors as the checkpoint has them (source_bytes, all experts of a
 // stacked tensor), their scales and zero points once more, one to four bytes each, and 32 rows of W
-// in a byte per weight and once more packed. Of a layer of 16 bits it takes no tensor as a whole
-// but 32 rows as they are and packed (256 rows, and their codes, of a head that is quantised),
-// unless the model stores it transposed. read() of any other tensor takes at most kMostPieceBytes,
-// or the tensor's own size where it is a bias or a pre_scale. None of it is kept.
+// (128 with scales of blocks, gated 256) in a byte per weight and once more packed. Of a layer of
+// 16 bits it takes no tensor as a whole but 32 rows as they are and packed (256 rows, and their
+// codes, of a head that is quantised), unless the model stores it transposed. read() of any other
+// tensor takes at most kMostPieceBytes, or the tensor's own size where it is a bias or a pre_scale.
+// None of it is kept.
 class HEDDLE_EXPORT CheckpointReader {
  public:
   // What a sink is given at a time is at most so large.

@@ -167,7 +167,7 @@ TEST(ModelBlocks, OtherBlocksAndOtherActivations) {
   expect_sixteen(config, "meet blocks of 128 by 128 weights");
   sides = {128, 128};
   config["quantization_config"]["activation_scheme"] = "static";
-  expect_sixteen(config, "a scale for each row and 128 columns");
+  expect_sixteen(config, "the sums of all of K are scaled at once");
   config["quantization_config"]["activation_scheme"] = "dynamic";
   config["quantization_config"]["fmt"] = "e5m2";
   EXPECT_EQ(first_gemm(model_of(config, 90)).weight.type, WeightType::kE5m2);
@@ -181,7 +181,7 @@ TEST(ModelBlocks, OtherBlocksAndOtherActivations) {
   inputs["dynamic"] = true;
   inputs["strategy"] = "token";
   inputs["group_size"] = nullptr;
-  expect_sixteen(config, "a scale for each row and 128 columns");
+  expect_sixteen(config, "the sums of all of K are scaled at once");
   config = compressed_blocks();
   group_of(config)["weights"]["strategy"] = "channel";
   expect_sixteen(config, "meet blocks of 128 by 128 weights");

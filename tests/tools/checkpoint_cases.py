@@ -354,7 +354,8 @@ def fp8_cases():
               ragged.tensors(scale_name=".weight_scale_inv"), fp8_weight(32))
     big = Bytes(93, n=16, k=352, block=(128, 128))
     yield one(row, "fp8-block-352-of-128", model({**FP8, "weight_block_size": [128, 128]}), big,
-              big.tensors(scale_name=".weight_scale_inv"), fp8_weight(32))
+              big.tensors(scale_name=".weight_scale_inv"),
+              {**fp8_weight(128), "group_rows": 128})  # with activations of 8 bits
     row = ("fp8", "experts of one tensor [E, N, K]")
     name = "model.layers.0.mlp.experts.gate_up_proj"
     experts = Bytes(94, n=24, k=64, block=(16, 32), matrices=3)

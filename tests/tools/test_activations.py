@@ -4,7 +4,7 @@ import copy
 import json
 import unittest
 
-from checkpoint_cases import MLP, PLAIN, compressed, floats, model, named
+from checkpoint_cases import FP8, MLP, PLAIN, compressed, floats, model, named
 from checkpoint_forms import Bytes
 from command import CommandTest, ROOT
 from safetensors_file import load, save
@@ -15,14 +15,17 @@ CONFIG = model(compressed("float-quantized", None, config_groups={"all": {
     "input_activations": {"num_bits": 8, "type": "float", "strategy": "token",
                           "dynamic": True}}}))
 SMALL = {**named(MLP, Bytes(96).tensors()), **PLAIN}
+BLOCKS = model({**FP8, "weight_block_size": [128, 128], "scale_fmt": "ue8m0"})
+RAGGED = {**named(MLP, Bytes(97, n=136, k=352, block=(128, 128), scale="BF16").tensors(
+    scale_name=".weight_scale_inv")), **PLAIN}
 
 
 class ActivationsTest(CommandTest):
 
-    def folder_of(self, config):
+    def folder_of(self, config, tensors=None):
         folder = self.folder / "model"
         folder.mkdir(exist_ok=True)
-        save(folder / "model.safetensors", SMALL)
+        save(folder / "model.safetensors", tensors or SMALL)
         (folder / "config.json").write_text(json.dumps(config))
         return folder
 
@@ -46,8 +49,9 @@ class ActivationsTest(CommandTest):
         self.assertEqual(other, sixteen)
         self.assertIn("sm_80 has no kernel that takes int8 per token", notes)
 
-    def test_repack_agrees_with_build(self):
-        folder = self.folder_of(CONFIG)
+    def check_agreement(self, config, tensors, plain):
+        """`plain` is the config without what it says of activations."""
+        folder = self.folder_of(config, tensors)
         out = self.folder / "out.safetensors"
         files = {}
         for options, activations in (((), "8"), (("--target", "h200"), "8"),
@@ -60,11 +64,24 @@ class ActivationsTest(CommandTest):
             self.assertEqual({key: value for key, value in gemm.items() if key != "name"}, packed)
             files[options] = out.read_bytes()
         self.assertEqual(len(set(files.values())), 2)
-        # The bytes of a model that says nothing of activations.
+        self.heddle("repack", self.folder_of(plain, tensors), "-o", out, check=0)
+        self.assertEqual(out.read_bytes(), files["--activations", "16"])
+
+    def test_repack_agrees_with_build(self):
         plain = copy.deepcopy(CONFIG)
         del plain["quantization_config"]["config_groups"]["all"]["input_activations"]
-        self.heddle("repack", self.folder_of(plain), "-o", out, check=0)
-        self.assertEqual(out.read_bytes(), files["--activations", "16"])
+        self.check_agreement(CONFIG, SMALL, plain)
+
+    def test_repack_of_blocks_agrees_with_build(self):
+        plain = copy.deepcopy(BLOCKS)
+        del plain["quantization_config"]["activation_scheme"]
+        self.check_agreement(BLOCKS, RAGGED, plain)
+        gemm, *rows = self.specs(self.folder_of(BLOCKS, RAGGED))[0]
+        self.assertEqual((gemm["weight"]["group_rows"], gemm["weight"]["scale_dtype"],
+                          gemm["activation"]["granularity"], gemm["activation"]["scale_dtype"]),
+                         (128, "fp32", "group", "e8m0"))
+        self.assertIn({"dtype": "fp8_e4m3", "granularity": "group", "scale_dtype": "e8m0",
+                       "scale_layout": "column_major"}, [row["output"] for row in rows])
 
     def test_words_that_cannot_be_meant(self):
         for command in (["build", W8A8, "--print-specs"],
