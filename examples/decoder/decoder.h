@@ -53,7 +53,7 @@ class Decoder {
     x_ = allocate(column * model.hidden);
     h_ = allocate(column * model.hidden);
     codes_ = allocate(column / 2 * widest_x_);
-    scales_ = allocate(2 * column);
+    scales_ = allocate(most_scale_bytes_);
     zero_points_ = allocate(2 * column);
     qkv_ = allocate(column * (shape.heads + 2 * shape.kv_heads) * shape.head_dim);
     q_ = allocate(column * shape.heads * shape.head_dim);
@@ -157,7 +157,12 @@ class Decoder {
     uploader_.pack(model_.reader, layer, weights);
     Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}, {}, false, false, {}};
     linear.args.weights = weights;
-    if (before) linear.before = runtime_.kernel<heddle::RowTransformKernel>(*before);
+    if (before) {
+      linear.before = runtime_.kernel<heddle::RowTransformKernel>(*before);
+      most_scale_bytes_ =
+          std::max(most_scale_bytes_,
+                   heddle::row_scale_bytes(before->row_transform(), kChunk * model_.sequences, 0));
+    }
     linear.takes_bytes = spec.gemm().has_byte_activations();
     linear.has_zero_points = !spec.gemm().activation_scale.symmetric;
     widest_x_ = std::max(widest_x_, k);
@@ -307,6 +312,7 @@ class Decoder {
   Output x_, h_, qkv_, q_, attended_, inner_, logits_, final_norm_;
   Output codes_, scales_, zero_points_;  // X of 8 bits
   std::int64_t widest_x_ = 0;            // columns
+  std::size_t most_scale_bytes_ = 0;     // of X, of all tokens of a chunk
   std::vector<Layer> layers_;
   std::vector<Linear> head_;              // one
   std::vector<std::uint8_t> embeddings_;  // [vocabulary][hidden], on the host

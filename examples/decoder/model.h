@@ -160,14 +160,17 @@ struct Model {
     row.input = attend.decode_attention().activation;
     row.output.dtype = heddle::row_dtype(row.input);
     if (!gemm.has_byte_activations()) return row;
-    if (gemm.activation == heddle::DType::kFp8E5m2 ||
-        gemm.activation_scale.granularity == heddle::RowGranularity::kGroup) {
-      refuse(matrix.name() + ": activations in e5m2 or groups are not of this example");
+    if (gemm.activation == heddle::DType::kFp8E5m2) {
+      refuse(matrix.name() + ": activations in e5m2 are not of this example");
     }
     row.output.dtype = gemm.activation == heddle::DType::kInt8 ? heddle::RowDtype::kInt8
                                                                : heddle::RowDtype::kFp8E4m3;
     row.output.granularity = gemm.activation_scale.granularity;
     row.output.symmetric = gemm.activation_scale.symmetric;
+    row.output.scale_dtype = gemm.activation_scale.scale_dtype;
+    if (row.output.granularity == heddle::RowGranularity::kGroup) {
+      row.output.scale_layout = heddle::ScaleLayout::kColumnMajor;  // as matrices read them
+    }
     return row;
   }
 };

@@ -21,41 +21,8 @@ class EightBitDecoder : public FakeDecoder {
     small_eight_bits(kind).write(folder_);
     return ::Model(folder_.path(), "int8:head", 3, arch, activation_bits);
   }
-};
-
-// "int8 token" of each matrix of a layer and of its row_transforms.
-std::set<std::string> forms_of(const ::Model& model) {
-  std::set<std::string> forms;
-  for (const Spec& spec : model.specs()) {
-    if (spec.op() != Op::kRowTransform) continue;
-    const RowTransformSpec& rows = spec.row_transform();
-    forms.insert(std::string(rows.norm.type == NormType::kNone ? "quantize"
-                             : rows.residual                   ? "add_norm"
-                                                               : "norm") +
-                 ' ' + std::to_string(rows.shape.columns) + ' ' +
-                 std::string(to_string(rows.output.dtype)) + ' ' +
-                 std::string(to_string(rows.output.granularity)) +
-                 (rows.output.symmetric ? "" : " zeros"));
-  }
-  return forms;
-}
-
-TEST_F(EightBitDecoder, RowsWriteWhatMatricesTake) {
-  const std::map<EightBits, std::string> kinds = {{EightBits::kInt8, "int8 token"},
-                                                  {EightBits::kInt8Zeros, "int8 token zeros"},
-                                                  {EightBits::kFp8, "fp8_e4m3 token"},
-                                                  {EightBits::kFp8Static, "fp8_e4m3 tensor"},
-                                                  {EightBits::kFp8Unscaled, "fp8_e4m3 token"}};
-  for (const auto& [kind, form] : kinds) {
-    EXPECT_EQ(forms_of(open_bytes(kind)),
-              (std::set<std::string>{"norm 128 " + form, "add_norm 128 " + form,
-                                     "add_norm 128 bf16 none", "quantize 256 " + form}));
-  }
-}
-
-TEST_F(EightBitDecoder, AStepIsOneGraph) {
-  // A scale and a zero point for each row, and a scale of the checkpoint.
-  for (const EightBits kind : {EightBits::kInt8Zeros, EightBits::kFp8Static}) {
+  // A row_transform ahead of each matrix.
+  void expect_one_graph(EightBits kind) {
     const ::Model model = open_bytes(kind);
     const std::size_t before = fake::launches().size();
     Decoder decoder(runtime(), model, 64, stream_->get());
@@ -78,7 +45,59 @@ TEST_F(EightBitDecoder, AStepIsOneGraph) {
     EXPECT_EQ(decoder.step({1, 2, 3}).size(), 3U * 96);
     decoder.read_prompts(ragged_prompts());
   }
+};
+
+// "int8 token" of each matrix of a layer and of its row_transforms.
+std::set<std::string> forms_of(const ::Model& model) {
+  std::set<std::string> forms;
+  for (const Spec& spec : model.specs()) {
+    if (spec.op() != Op::kRowTransform) continue;
+    const RowTransformSpec& rows = spec.row_transform();
+    forms.insert(std::string(rows.norm.type == NormType::kNone ? "quantize"
+                             : rows.residual                   ? "add_norm"
+                                                               : "norm") +
+                 ' ' + std::to_string(rows.shape.columns) + ' ' +
+                 std::string(to_string(rows.output.dtype)) + ' ' +
+                 std::string(to_string(rows.output.granularity)) +
+                 (rows.output.symmetric ? "" : " zeros") +
+                 (rows.output.scale_dtype == RowScaleDtype::kE8m0 ? " e8m0" : "") +
+                 (rows.output.scale_layout == ScaleLayout::kColumnMajor ? " columns" : ""));
+  }
+  return forms;
 }
+
+TEST_F(EightBitDecoder, RowsWriteWhatMatricesTake) {
+  const std::map<EightBits, std::string> kinds = {{EightBits::kInt8, "int8 token"},
+                                                  {EightBits::kInt8Zeros, "int8 token zeros"},
+                                                  {EightBits::kFp8, "fp8_e4m3 token"},
+                                                  {EightBits::kFp8Static, "fp8_e4m3 tensor"},
+                                                  {EightBits::kFp8Unscaled, "fp8_e4m3 token"}};
+  for (const auto& [kind, form] : kinds) {
+    EXPECT_EQ(forms_of(open_bytes(kind)),
+              (std::set<std::string>{"norm 128 " + form, "add_norm 128 " + form,
+                                     "add_norm 128 bf16 none", "quantize 256 " + form}));
+  }
+}
+
+// Blocks: a scale for each row and 128 columns.
+TEST_F(EightBitDecoder, RowsWriteScalesOfGroupsAsMatricesReadThem) {
+  for (const auto& [kind, scales] : {std::pair(EightBits::kFp8Blocks, "columns"),
+                                     std::pair(EightBits::kFp8PowerBlocks, "e8m0 columns")}) {
+    const std::string form = "fp8_e4m3 group " + std::string(scales);
+    EXPECT_EQ(forms_of(open_bytes(kind)),
+              (std::set<std::string>{"norm 320 " + form, "add_norm 320 " + form,
+                                     "add_norm 320 bf16 none", "quantize 256 " + form}));
+  }
+}
+
+// A scale and a zero point for each row, and a scale of the checkpoint.
+TEST_F(EightBitDecoder, AStepIsOneGraph) {
+  expect_one_graph(EightBits::kInt8Zeros);
+  expect_one_graph(EightBits::kFp8Static);
+}
+
+// Three scales of a row: more than those of tokens.
+TEST_F(EightBitDecoder, AStepOfBlocksIsOneGraph) { expect_one_graph(EightBits::kFp8Blocks); }
 
 TEST_F(EightBitDecoder, OtherGpusTakeSixteenBits) {
   const std::set<std::string> sixteen = {"norm 128 bf16 none", "add_norm 128 bf16 none"};

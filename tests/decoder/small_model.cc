@@ -5,14 +5,15 @@
 #include <random>
 #include <utility>
 
-#include "checkpoint/float_codes.h"
 #include "generator/decode/float16.h"
 #include "tests/checkpoint/foreign_formats.h"
+#include "tests/decoder/eight_bits.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::size_t kHidden = 128;
+constexpr std::size_t kHiddenOfBlocks = 320;  // two blocks and a half
 constexpr std::size_t kHeads = 4;
 constexpr std::size_t kKvHeads = 2;
 constexpr std::size_t kHeadDim = 64;
@@ -22,15 +23,17 @@ constexpr std::size_t kLayers = 2;
 constexpr std::size_t kGroup = 64;
 constexpr double kBase = 10000;
 
-constexpr float kStaticScale = 16.0F / 448;  // X of these models is below 16, FP8 ends at 448
-
 enum class Method { kAwq, kGptq, kGptqActOrder, kEightBits };
 enum class Head { kPlain, kTied, kQuantised };
 
 class Builder {
  public:
   Builder(Method method, const Float16Format& format, unsigned seed, EightBits kind = {})
-      : method_(method), format_(format), random_(seed), kind_(kind) {
+      : method_(method),
+        format_(format),
+        random_(seed),
+        kind_(kind),
+        hidden_(has_blocks(kind) ? kHiddenOfBlocks : kHidden) {
     model_.plain.heads = kHeads;
     model_.plain.kv_heads = kKvHeads;
     model_.plain.head_dim = kHeadDim;
@@ -43,34 +46,34 @@ class Builder {
       const std::string at = "model.layers." + std::to_string(i) + ".";
       ReferenceLayer layer;
       order_.clear();  // fused matrices have their columns in one order
-      layer.q = quantised(at + "self_attn.q_proj", kHeads * kHeadDim, kHidden);
-      layer.k = quantised(at + "self_attn.k_proj", kKvHeads * kHeadDim, kHidden);
-      layer.v = quantised(at + "self_attn.v_proj", kKvHeads * kHeadDim, kHidden);
+      layer.q = quantised(at + "self_attn.q_proj", kHeads * kHeadDim, hidden_);
+      layer.k = quantised(at + "self_attn.k_proj", kKvHeads * kHeadDim, hidden_);
+      layer.v = quantised(at + "self_attn.v_proj", kKvHeads * kHeadDim, hidden_);
       order_.clear();
-      layer.o = quantised(at + "self_attn.o_proj", kHidden, kHeads * kHeadDim);
+      layer.o = quantised(at + "self_attn.o_proj", hidden_, kHeads * kHeadDim);
       order_.clear();
-      layer.gate = quantised(at + "mlp.gate_proj", kInner, kHidden);
-      layer.up = quantised(at + "mlp.up_proj", kInner, kHidden);
+      layer.gate = quantised(at + "mlp.gate_proj", kInner, hidden_);
+      layer.up = quantised(at + "mlp.up_proj", kInner, hidden_);
       order_.clear();
-      layer.down = quantised(at + "mlp.down_proj", kHidden, kInner);
-      layer.input_norm = norm(at + "input_layernorm.weight", kHidden);
-      layer.middle_norm = norm(at + "post_attention_layernorm.weight", kHidden);
+      layer.down = quantised(at + "mlp.down_proj", hidden_, kInner);
+      layer.input_norm = norm(at + "input_layernorm.weight", hidden_);
+      layer.middle_norm = norm(at + "post_attention_layernorm.weight", hidden_);
       if (qk_norm) {
         layer.q_norm = norm(at + "self_attn.q_norm.weight", kHeadDim);
         layer.k_norm = norm(at + "self_attn.k_norm.weight", kHeadDim);
       }
       model_.plain.layers.push_back(layer);
     }
-    model_.plain.final_norm = norm("model.norm.weight", kHidden);
+    model_.plain.final_norm = norm("model.norm.weight", hidden_);
     // Those of a tied head are small: what a token is must not decide alone which one follows.
     model_.plain.embeddings = plain("model.embed_tokens.weight", head == Head::kTied ? 0.15 : 1);
     if (head == Head::kTied) {
       model_.plain.head = model_.plain.embeddings;
     } else if (head == Head::kPlain) {
-      model_.plain.head = plain("lm_head.weight", 1 / std::sqrt(double{kHidden}));
+      model_.plain.head = plain("lm_head.weight", 1 / std::sqrt(static_cast<double>(hidden_)));
     } else {
       order_.clear();
-      model_.plain.head = quantised("lm_head", kVocabulary, kHidden);
+      model_.plain.head = quantised("lm_head", kVocabulary, hidden_);
     }
     return std::move(model_);
   }
@@ -78,7 +81,9 @@ class Builder {
  private:
   // A matrix whose products keep the size of what they multiply.
   ReferenceMatrix quantised(const std::string& name, std::size_t n, std::size_t k) {
-    if (method_ == Method::kEightBits) return eight_bits(name, n, k);
+    if (method_ == Method::kEightBits) {
+      return add_eight_bits(kind_, name, n, k, random_, &model_.tensors);
+    }
     Layer layer = random_layer(n, k, kGroup, 4, method_ == Method::kGptqActOrder,
                                static_cast<unsigned>(random_()));
     if (order_.empty()) order_ = layer.index;
@@ -107,41 +112,6 @@ class Builder {
     return matrix;
   }
 
-  // The same of codes of eight bits: of integers with a scale for each row, of FP8 with one.
-  ReferenceMatrix eight_bits(const std::string& name, std::size_t n, std::size_t k) {
-    const bool integers = kind_ == EightBits::kInt8 || kind_ == EightBits::kInt8Zeros;
-    std::vector<std::uint8_t> codes(n * k);
-    std::vector<float> values(n * k);
-    double squares = 0;
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      auto code = static_cast<unsigned>(random_() % 256);
-      if (!integers) code = (code & 0x87) | (4 + static_cast<unsigned>(random_() % 6)) << 3;
-      codes[i] = static_cast<std::uint8_t>(code);
-      values[i] = integers ? static_cast<float>(static_cast<std::int8_t>(code))
-                           : static_cast<float>(e4m3_value(codes[i]));
-      squares += double{values[i]} * values[i];
-    }
-    const double deviation = std::sqrt(squares / static_cast<double>(codes.size()) * double(k));
-    std::uniform_real_distribution<double> scale(0.5, 1.5);
-    std::vector<float> scales(integers ? n : 1);
-    for (float& one : scales) one = static_cast<float>(scale(random_) / deviation);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= scales[integers ? i / k : 0];
-    const auto rows = static_cast<std::int64_t>(n);
-    model_.tensors.push_back({name + ".weight",
-                              integers ? TensorType::kI8 : TensorType::kF8E4M3,
-                              {rows, static_cast<std::int64_t>(k)},
-                              std::move(codes)});
-    model_.tensors.push_back(
-        {name + ".weight_scale", TensorType::kF32, {integers ? rows : 1}, bytes_of_values(scales)});
-    if (kind_ == EightBits::kFp8Static) {
-      model_.tensors.push_back({name + ".input_scale",
-                                TensorType::kF32,
-                                {1},
-                                bytes_of_values(std::vector<float>{kStaticScale})});
-    }
-    return {n, k, std::move(values)};
-  }
-
   // Values that 16 bits hold.
   std::vector<float> sixteen_bits(const std::string& name, std::vector<std::int64_t> shape,
                                   std::vector<double> values) {
@@ -164,22 +134,25 @@ class Builder {
   }
   ReferenceMatrix plain(const std::string& name, double deviation) {
     std::normal_distribution<double> weight(0, deviation);
-    std::vector<double> values(kVocabulary * kHidden);
+    std::vector<double> values(kVocabulary * hidden_);
     for (double& value : values) value = weight(random_);
-    return {kVocabulary, kHidden,
-            sixteen_bits(name, {std::int64_t{kVocabulary}, std::int64_t{kHidden}}, values)};
+    const auto columns = static_cast<std::int64_t>(hidden_);
+    return {kVocabulary, hidden_, sixteen_bits(name, {std::int64_t{kVocabulary}, columns}, values)};
   }
 
   Method method_;
   const Float16Format& format_;
   std::mt19937 random_;
   EightBits kind_;
+  std::size_t hidden_;
   std::vector<std::int32_t> order_;
   SmallModel model_;
 };
 
-std::string config_of(const std::string& type, const std::string& quantisation) {
-  return R"({"model_type": ")" + type + R"(", "hidden_size": 128, "intermediate_size": 256,
+std::string config_of(const std::string& type, const std::string& quantisation,
+                      std::size_t hidden = kHidden) {
+  return R"({"model_type": ")" + type + R"(", "hidden_size": )" + std::to_string(hidden) +
+         R"(, "intermediate_size": 256,
     "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64,
     "vocab_size": 96, "rms_norm_eps": 1e-5, "hidden_act": "silu", "rope_theta": 10000.0,
     "max_position_embeddings": 256, "quantization_config": )" +
@@ -220,33 +193,9 @@ SmallModel small_qwen3(bool act_order) {
 SmallModel small_eight_bits(EightBits kind) {
   SmallModel model =
       Builder(Method::kEightBits, kBfloat16, 79, kind).build(false, Head::kPlain, {});
-  const auto compressed = [](const char* format, const char* type, const char* weights,
-                             const std::string& activations) {
-    return R"({"quant_method": "compressed-tensors", "format": ")" + std::string(format) +
-           R"(", "ignore": ["lm_head"], "config_groups": {"all": {"targets": ["Linear"],
-           "weights": {"num_bits": 8, "type": ")" +
-           type + R"(", "strategy": ")" + weights +
-           R"("}, "input_activations": {"num_bits": 8, "type": ")" + type +
-           R"(", "dynamic": true, )" + activations + "}}}}";
-  };
-  std::string quantisation;
-  switch (kind) {
-    case EightBits::kInt8:
-      quantisation = compressed("int-quantized", "int", "channel", R"("strategy": "token")");
-      break;
-    case EightBits::kInt8Zeros:
-      quantisation = compressed("int-quantized", "int", "channel",
-                                R"("strategy": "token", "symmetric": false)");
-      break;
-    case EightBits::kFp8Unscaled:
-      quantisation = compressed("float-quantized", "float", "tensor", R"("strategy": "tensor")");
-      break;
-    default:
-      quantisation = R"({"quant_method": "fp8", "activation_scheme": ")" +
-                     std::string(kind == EightBits::kFp8Static ? "static" : "dynamic") + "\"}";
-  }
-  model.config = config_of("llama", quantisation + R"(,
-    "torch_dtype": "bfloat16", "tie_word_embeddings": false})");
+  model.config = config_of("llama", eight_bits_quantisation(kind) + R"(,
+    "torch_dtype": "bfloat16", "tie_word_embeddings": false})",
+                           has_blocks(kind) ? kHiddenOfBlocks : kHidden);
   return model;
 }
 

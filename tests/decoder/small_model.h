@@ -29,11 +29,13 @@ SmallModel small_llama(bool quantised_head = false);
 SmallModel small_qwen3(bool act_order);
 // Llama with weights and activations of eight bits, BF16 around them, an lm_head of 16 bits.
 enum class EightBits {
-  kInt8,         // compressed-tensors: a scale per token and channel
-  kInt8Zeros,    // and a zero point per token
-  kFp8,          // "fp8": a scale per token and tensor
-  kFp8Static,    // the activations' scale is in the checkpoint
-  kFp8Unscaled,  // compressed-tensors: one scale for all of X, found at run time: one per token
+  kInt8,            // compressed-tensors: a scale per token and channel
+  kInt8Zeros,       // and a zero point per token
+  kFp8,             // "fp8": a scale per token and tensor
+  kFp8Static,       // the activations' scale is in the checkpoint
+  kFp8Unscaled,     // compressed-tensors: one scale for all of X, found at run time: one per token
+  kFp8Blocks,       // a scale per block of 128 x 128 weights, and per token and 128 columns
+  kFp8PowerBlocks,  // the same scales as powers of two, of one byte in the checkpoint
 };
 SmallModel small_eight_bits(EightBits kind);
 

@@ -80,10 +80,12 @@ TEST_F(DecoderGpu, ActivationsOfEightBits) {
   for (const EightBits kind : {EightBits::kInt8, EightBits::kInt8Zeros}) {
     expect_reference(small_eight_bits(kind), "int8:head", ragged_prompts(), false, 0.1);
   }
-  for (const EightBits kind : {EightBits::kFp8, EightBits::kFp8Static}) {
+  for (const EightBits kind : {EightBits::kFp8, EightBits::kFp8Static, EightBits::kFp8Blocks,
+                               EightBits::kFp8PowerBlocks}) {
     expect_reference(small_eight_bits(kind), "int8:head", ragged_prompts(), false, 0.15);
   }
   expect_reference(small_eight_bits(EightBits::kInt8), "bf16", many_prompts(64), false, 0.1);
+  expect_reference(small_eight_bits(EightBits::kFp8Blocks), "bf16", many_prompts(64), false, 0.15);
 }
 
 TEST_F(DecoderGpu, EveryKindOfBatch) {
