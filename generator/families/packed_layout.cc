@@ -6,6 +6,18 @@ namespace heddle {
 
 static_assert(device::Chunk::kRows == WeightLayout::kRowBlock);
 static_assert(device::Chunk::kColumns == WeightLayout::kChunkK);
+static_assert(device::PackedLayout::kTileRows == WeightLayout::kTileRows);
+static_assert(device::PackedLayout::kBlockRows == kBlockRows);
+
+namespace {
+
+device::ChunkOrder chunk_order(Interleave interleave) {
+  if (interleave == Interleave::kTrtllm) return device::ChunkOrder::kRowLines;
+  if (interleave == Interleave::kSwizzle128b) return device::ChunkOrder::kSwizzledRows;
+  return device::ChunkOrder::kWords;
+}
+
+}  // namespace
 
 device::PackedLayout packed_layout(const WeightOpSpec& spec, const WeightLayout& layout) {
   const WeightSpec& weight = spec.weight;
@@ -27,9 +39,11 @@ device::PackedLayout packed_layout(const WeightOpSpec& spec, const WeightLayout&
   packed.channel_offset = static_cast<device::i64>(layout.channel_offset);
   packed.channel_bytes = layout.channel_bytes;
   packed.channel_zero_offset = layout.channel_zero_offset;
+  packed.channel_sum_offset = layout.channel_sum_offset;
+  packed.block_bytes = layout.block_bytes;
   packed.tensor_offset = static_cast<device::i64>(layout.tensor_offset);
   packed.padding_code = static_cast<int>(padding_code(weight));
-  packed.row_lines = weight.interleave == Interleave::kTrtllm;
+  packed.order = chunk_order(weight.interleave);
   packed.gated = spec.gated;
   return packed;
 }

@@ -118,23 +118,32 @@ QuantizedWeights quantize_weights(const WeightOpSpec& spec, const std::vector<st
     throw Error(ErrorCategory::kUsage, "weights.size",
                 fmt::format("w has {} values, the spec asks for {}", w.size(), n * k));
   }
-  const std::size_t group =
+  const std::size_t columns =
       spec.weight.group_size > 0 ? static_cast<std::size_t>(spec.weight.group_size) : k;
+  const auto rows = static_cast<std::size_t>(spec.weight.group_rows);
+  const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));
   const auto width = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));
   const Quantizer quantizer(spec);
   QuantizedWeights weights;
   weights.codes.resize(n * k);
-  weights.scales.resize(n * (k / group) * width);
-  if (spec.weight.zero_point == ZeroPoint::kInt) weights.zeros.resize(n * (k / group));
-  for (std::size_t first = 0; first < n * k; first += group) {
+  const std::size_t scales = ((n - 1) / rows + 1) * groups;
+  weights.scales.resize(scales * width);
+  if (spec.weight.zero_point == ZeroPoint::kInt) weights.zeros.resize(scales);
+  for (std::size_t scale = 0; scale < scales; ++scale) {
+    // The last blocks may have fewer rows and columns.
+    const std::size_t row = scale / groups * rows;
+    const std::size_t column = scale % groups * columns;
+    const auto for_each = [&](const auto& function) {
+      for (std::size_t i = row; i < std::min(row + rows, n); ++i) {
+        for (std::size_t j = column; j < std::min(column + columns, k); ++j) function(i * k + j);
+      }
+    };
     Range range;
-    for (std::size_t i = first; i < first + group; ++i) range.add(w[i]);
+    for_each([&](std::size_t i) { range.add(w[i]); });
     const GroupCode code = quantizer.group_code(range);
-    std::memcpy(&weights.scales[first / group * width], &code.scale.bits, width);
-    if (!weights.zeros.empty()) weights.zeros[first / group] = quantizer.stored(code.zero);
-    for (std::size_t i = first; i < first + group; ++i) {
-      weights.codes[i] = quantizer.code(w[i], code);
-    }
+    std::memcpy(&weights.scales[scale * width], &code.scale.bits, width);
+    if (!weights.zeros.empty()) weights.zeros[scale] = quantizer.stored(code.zero);
+    for_each([&](std::size_t i) { weights.codes[i] = quantizer.code(w[i], code); });
   }
   return weights;
 }

@@ -17,6 +17,9 @@ std::string describe_layout(const Plan& plan) {
       l.chunks_per_row_block, WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
   if (!plan.spec.weight().has_scales()) {
     text += "  a chunk has weights alone\n";
+  } else if (l.block_bytes != 0) {
+    text += fmt::format("  scales of blocks at byte {}, {} bytes for {} packed rows and a chunk\n",
+                        l.channel_offset, l.block_bytes, WeightLayout::kTileRows);
   } else if (l.channel_bytes != 0) {
     text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
                         l.channel_offset, l.channel_bytes);

@@ -160,14 +160,4 @@ void check_byte_activations(const GemmSpec& gemm, Problems& problems) {
   }
 }
 
-void check_order_of_op(const WeightSpec& weight, Problems& problems) {
-  if (weight.has_blocks()) {
-    problems.push_back({"/weight/group_rows", "only a gemm has weights in blocks",
-                        std::to_string(weight.group_rows), "1", ""});
-  }
-  if (weight.interleave != Interleave::kSwizzle128b) return;
-  problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
-                      quoted(to_string(weight.interleave)), "another interleave", ""});
-}
-
 }  // namespace heddle

@@ -14,8 +14,11 @@ Interleave settled_interleave(const GemmSpec& gemm);
 // other are not set.
 void check_byte_activations(const GemmSpec& gemm, Problems& problems);
 
-// What operations on weights alone do not know: the order of such a gemm's weights.
-void check_order_of_op(const WeightSpec& weight, Problems& problems);
+// A gemm that multiplies the weights of an operation on weights as they are.
+GemmSpec byte_gemm_of(const WeightOpSpec& spec);
+
+// What operations on such weights ask for: that a gemm takes them, and columns in order.
+void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems);
 
 }  // namespace heddle
 

@@ -128,7 +128,7 @@ std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
   Problems problems;
   check_sides(spec.shape, problems);
   check_is_quantised(spec.weight, problems);
-  check_order_of_op(spec.weight, problems);
+  check_order_of_op(op, spec, problems);
   check_weight(spec.shape, spec.weight, problems);
   const bool packed = spec.format == CheckpointFormat::kHeddle;
   if (op == Op::kRepack && packed) {

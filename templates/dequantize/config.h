@@ -1,4 +1,5 @@
-// The configurations of dequantize_packed.cuh, dequantize_gptq.cuh and dequantize_awq.cuh.
+// The configurations of dequantize_packed.cuh, dequantize_swizzled.cuh, dequantize_gptq.cuh and
+// dequantize_awq.cuh.
 #pragma once
 
 #include "config/matrix_tiles.h"
@@ -44,6 +45,24 @@ struct DequantizePackedConfig {
   HEDDLE_BOTH constexpr int shared_bytes() const { return kDequantizeWarps * kWarpBytes; }
 
   HEDDLE_FIELDS(tiles, scaling, packed, permuted)
+};
+
+// From Heddle's packed weights in the order swizzle_128b. A warp takes a chunk; a lane takes eight
+// columns of rows that are two apart.
+struct DequantizeSwizzledConfig {
+  MatrixTiles tiles;
+  WeightScaling scaling;
+  PackedLayout packed;
+
+  static constexpr int kLaneColumns = 8;
+  static constexpr int kLanesK = Chunk::kColumns / kLaneColumns;
+  static constexpr int kStepRows = 32 / kLanesK;
+  static constexpr int kSteps = Chunk::kRows / kStepRows;
+
+  HEDDLE_BOTH constexpr int threads() const { return 32 * kDequantizeWarps; }
+  HEDDLE_BOTH constexpr int shared_bytes() const { return 0; }
+
+  HEDDLE_FIELDS(tiles, scaling, packed)
 };
 
 // From GPTQ's tensors. A unit is the shortest run of a row's codes that is whole words; a lane

@@ -140,7 +140,7 @@ struct ChunkToRows {
   __device__ __forceinline__ void load_words(const u8* chunk, int half) {
     const int lane = 4 * g + t;
     u32(&to)[kBits] = words[half];
-    if constexpr (kFrom.row_lines) {
+    if constexpr (kFrom.order == ChunkOrder::kRowLines) {
       // Lines of 128 bytes hold 64 columns of 4 or 2 rows; even words are of row g, odd of g + 8.
       constexpr int kRowsOfLine = 16 / kBits;
 #pragma unroll

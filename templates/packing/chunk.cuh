@@ -92,7 +92,7 @@ __device__ __forceinline__ void pack_half_chunk(const CodeTile& tile, int row, i
   u32 words[kBits];
 #pragma unroll
   for (int i = 0; i < 4 / Encode::kTiles; ++i) Encode::unit(codes, i, words);
-  if constexpr (Config::value.packed.row_lines) {
+  if constexpr (Config::value.packed.order == ChunkOrder::kRowLines) {
     store_lane_words_trtllm<kBits>(chunk, half, lane, words);
   } else {
     store_lane_words<kBits>(chunk + half * (Config::value.packed.scale_offset / 2), lane, words);

@@ -6,6 +6,12 @@
 
 namespace heddle::device {
 
+// Where the codes of a chunk lie.
+HEDDLE_ENUM(ChunkOrder,
+            kWords,          // words of lanes, one after the other
+            kRowLines,       // TensorRT-LLM's: a line has 64 columns of a few rows
+            kSwizzledRows);  // rows of 128 codes of 8 bits, units of 16 permuted: swizzle_128b
+
 // Offsets and sizes are in bytes. An entry has the scales, or the zero points, that 16 rows have in
 // one run of columns.
 struct PackedLayout {
@@ -25,13 +31,20 @@ struct PackedLayout {
   i64 channel_offset;       // of the entries per channel
   int channel_bytes;        // of a row block's entries per channel
   int channel_zero_offset;  // in a row block's entries per channel
+  int channel_sum_offset;   // the same: int32 sums of the rows' codes; 0: there are none
+  int block_bytes;          // at channel_offset, for kTileRows rows and a chunk: two FP32 scales of
+                            // blocks of kBlockRows rows by a chunk's columns; 0: there are none
   i64 tensor_offset;        // of the scale of the whole tensor
   int padding_code;         // the code of rows and columns that pad W
-  bool row_lines;           // TensorRT-LLM's order: a line has 64 columns of a few rows
+  ChunkOrder order;
   // For gated epilogues: a row block has 8 rows of W's first half and their 8 of its second half.
   bool gated;
 
+  static constexpr int kTileRows = 64;
+  static constexpr int kBlockRows = 128;
+
   HEDDLE_BOTH constexpr bool per_channel() const { return entries == 0; }
+  HEDDLE_BOTH constexpr bool by_blocks() const { return block_bytes != 0; }
   // The entry of a chunk's column, and the first column of the chunk that an entry has.
   HEDDLE_BOTH constexpr int entry(int column) const { return (column + entry_offset) / meta_group; }
   HEDDLE_BOTH constexpr int first_column(int entry) const {
@@ -54,10 +67,18 @@ struct PackedLayout {
     if (!gated) return row;
     return row / Chunk::kRows * kHalf + row % kHalf + row / kHalf % 2 * (n / 2);
   }
+  // The row of the row blocks that is row `row` of W.
+  HEDDLE_BOTH constexpr int packed_row(int row, int n) const {
+    constexpr int kHalf = Chunk::kRows / 2;
+    if (!gated) return row;
+    const int of_half = row % (n / 2);
+    return of_half / kHalf * Chunk::kRows + of_half % kHalf + row / (n / 2) * kHalf;
+  }
 
   HEDDLE_FIELDS(bits, row_blocks, chunks, chunk_bytes, group, group_offset, entries, meta_group,
                 entry_offset, scale_offset, scale_bytes, zero_offset, zero_bytes, channel_offset,
-                channel_bytes, channel_zero_offset, tensor_offset, padding_code, row_lines, gated)
+                channel_bytes, channel_zero_offset, channel_sum_offset, block_bytes, tensor_offset,
+                padding_code, order, gated)
 };
 
 }  // namespace heddle::device

@@ -1,4 +1,5 @@
-// The configuration of quantize_weight.cuh.
+// The configuration of quantize_weight.cuh, and of quantize_rows.cuh and quantize_blocks.cuh, which
+// write codes in the order swizzle_128b.
 #pragma once
 
 #include "config/matrix_tiles.h"
@@ -27,7 +28,7 @@ struct IntegerCodes {
   HEDDLE_FIELDS(asymmetric, low, high, bias, divisor)
 };
 
-// A tile is a row block by whole chunks that are whole groups.
+// A tile is a row block by whole chunks that are whole groups, or a block of W that shares a scale.
 struct QuantizeWeightConfig {
   MatrixTiles tiles;
   PackedLayout packed;
@@ -41,6 +42,8 @@ struct QuantizeWeightConfig {
   static constexpr int kChunkThreads = 128;  // 16 columns of a row each
   static constexpr int kMostStepChunks = 4;
   static constexpr int kEntryBytes = 16;  // of shared memory, for a group of a row
+  static constexpr int kBlockThreads =
+      256;  // of a block that shares a scale: four units of 16 codes each
 
   HEDDLE_BOTH constexpr int span_chunks() const { return tiles.columns / Chunk::kColumns; }
   // Chunks that a thread block rounds at a time.
@@ -49,12 +52,18 @@ struct QuantizeWeightConfig {
   HEDDLE_BOTH constexpr int groups() const {
     return static_cast<int>(ceil_div(tiles.columns, packed.group));
   }
-  HEDDLE_BOTH constexpr int threads() const { return step_chunks() * kChunkThreads; }
-  // Shared memory: the codes of step_chunks() chunks, then an entry for each row of each group.
-  HEDDLE_BOTH constexpr int code_bytes() const {
-    return step_chunks() * Chunk::kRows * Chunk::kColumns;
+  HEDDLE_BOTH constexpr int threads() const {
+    return packed.by_blocks() ? kBlockThreads : step_chunks() * kChunkThreads;
   }
-  HEDDLE_BOTH constexpr int entries() const { return groups() * Chunk::kRows; }
+  // Shared memory: the codes of step_chunks() chunks where words are made of them, then an entry
+  // for each row of each group, or for a block.
+  HEDDLE_BOTH constexpr int code_bytes() const {
+    const bool stored_as_rows = packed.order == ChunkOrder::kSwizzledRows;
+    return stored_as_rows ? 0 : step_chunks() * Chunk::kRows * Chunk::kColumns;
+  }
+  HEDDLE_BOTH constexpr int entries() const {
+    return packed.by_blocks() ? 1 : groups() * Chunk::kRows;
+  }
   HEDDLE_BOTH constexpr int shared_bytes() const { return code_bytes() + entries() * kEntryBytes; }
 
   HEDDLE_FIELDS(tiles, packed, infinity, nan_scale, scale_type, float_codes, floats, integers)

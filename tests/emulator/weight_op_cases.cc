@@ -25,6 +25,58 @@ WeightOpSpec spec_of(std::int64_t n, std::int64_t k, int bits, int group,
   return spec;
 }
 
+// Weights that are multiplied as they are, in both ways of scaling: names and specs. Neither N nor
+// K is whole blocks where rows are not gated.
+std::vector<std::pair<std::string, WeightOpSpec>> weights_of_rows() {
+  std::vector<std::pair<std::string, WeightOpSpec>> specs;
+  const struct {
+    const char* name;
+    WeightType type;
+    DType scale;
+    DType dtype;
+    std::int64_t k;  // of one chunk, a part of one, and more than a step of them
+  } kinds[] = {{"Int8", WeightType::kInt, DType::kFp32, DType::kFp16, 672},
+               {"Int8Bf16", WeightType::kInt, DType::kBf16, DType::kBf16, 96},
+               {"E4m3", WeightType::kE4m3, DType::kFp16, DType::kFp16, 128},
+               {"E5m2", WeightType::kE5m2, DType::kFp32, DType::kBf16, 288}};
+  for (const auto& kind : kinds) {
+    WeightOpSpec spec = spec_of(48, kind.k, 8, kPerChannel, ZeroPoint::kNone);
+    spec.weight.type = kind.type;
+    spec.weight.scale_dtype = kind.scale;
+    spec.weight.interleave = Interleave::kSwizzle128b;
+    spec.dtype = kind.dtype;
+    specs.emplace_back(kind.name + std::string("Rows"), spec);
+  }
+  return specs;
+}
+
+// Blocks of 128 by 128: whole ones of gates and ups, and rows and columns that no block fills.
+void add_blocks(Op op, Cases* cases) {
+  WeightOpSpec spec = spec_of(512, 160, 8, kRowGroup, ZeroPoint::kNone);
+  spec.weight.type = WeightType::kE4m3;
+  spec.weight.scale_dtype = DType::kFp32;
+  spec.weight.group_rows = kBlockRows;
+  spec.weight.interleave = Interleave::kSwizzle128b;
+  spec.dtype = DType::kBf16;
+  add("E4m3Blocks", op, spec, cases);
+  spec.weight.type = WeightType::kE5m2;
+  spec.dtype = DType::kFp16;
+  for (const auto& [n, k] : {std::pair{200, 96}, {136, 416}, {264, 256}, {8, 128}}) {
+    spec.shape = {n, k};
+    cases->push_back({"E5m2Blocks" + std::to_string(n) + "By" + std::to_string(k),
+                      Spec::from_weight_op(op, spec)});
+  }
+}
+
+// A row block of which half are rows of W.
+void add_rows(Op op, Cases* cases) {
+  for (auto& [name, spec] : weights_of_rows()) {
+    add(name, op, spec, cases);
+    spec.shape.n = 24;
+    cases->push_back({name + "AndPadding", Spec::from_weight_op(op, spec)});
+  }
+}
+
 Cases make_repack_cases() {
   Cases cases;
   // Tiles have 256 rows of AWQ and 128 of GPTQ: fewer rows, and more.
@@ -73,6 +125,8 @@ Cases make_quantize_cases() {
   fp8.weight.scale_dtype = DType::kFp32;
   fp8.dtype = DType::kBf16;
   add("E4m3", Op::kQuantizeWeight, fp8, &cases);
+  add_rows(Op::kQuantizeWeight, &cases);
+  add_blocks(Op::kQuantizeWeight, &cases);
   return cases;
 }
 
@@ -91,6 +145,12 @@ Cases make_dequantize_cases() {
   WeightOpSpec lines = spec_of(32, 128, 4, 128, ZeroPoint::kNone);
   lines.weight.interleave = Interleave::kTrtllm;
   add("Lines", Op::kDequantize, lines, &cases);
+  add_rows(Op::kDequantize, &cases);
+  add_blocks(Op::kDequantize, &cases);
+  WeightOpSpec tensor = spec_of(32, 128, 8, kPerTensor, ZeroPoint::kNone);
+  tensor.weight.type = WeightType::kE4m3;
+  tensor.weight.interleave = Interleave::kSwizzle128b;
+  add("E4m3RowsOfATensor", Op::kDequantize, tensor, &cases);
   // Shards that begin inside of a group, and end inside of one, packed and as checkpoints have
   // them.
   for (const auto& [group, offset] :

@@ -88,7 +88,8 @@ KernelFamily family_of(std::string_view kind) {
     return {"quantize",
             "weight_op",
             "QuantizeOnCpu",
-            {"quantize_weight/quantize_weight.cuh"},
+            {"quantize_weight/quantize_blocks.cuh", "quantize_weight/quantize_rows.cuh",
+             "quantize_weight/quantize_weight.cuh"},
             plans_of(quantize_cases())};
   }
   if (kind == "dequantize") {
@@ -96,7 +97,7 @@ KernelFamily family_of(std::string_view kind) {
             "weight_op",
             "DequantizeOnCpu",
             {"dequantize/dequantize_awq.cuh", "dequantize/dequantize_gptq.cuh",
-             "dequantize/dequantize_packed.cuh"},
+             "dequantize/dequantize_packed.cuh", "dequantize/dequantize_swizzled.cuh"},
             plans_of(dequantize_cases())};
   }
   throw std::invalid_argument("no such kind of kernels");

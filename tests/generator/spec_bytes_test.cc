@@ -174,19 +174,6 @@ TEST(SpecBytes, RefusesItsFieldsWithSixteenBits) {
                                       "/accumulation", "/weight/interleave"}));
 }
 
-TEST(SpecBytes, OnlyPackWeightsKnowsTheirOrder) {
-  WeightOpSpec spec;
-  spec.shape = {256, 512};
-  spec.weight = byte_gemm(256, 512, DType::kInt8).weight;
-  spec.weight.group_rows = kBlockRows;
-  for (const Op op : {Op::kDequantize, Op::kQuantizeWeight}) {
-    std::string pointer;
-    for (const Problem& problem : check_meaning(op, spec)) pointer += problem.pointer;
-    EXPECT_NE(pointer.find("/weight/interleave"), std::string::npos) << to_string(op);
-    EXPECT_NE(pointer.find("/weight/group_rows"), std::string::npos) << to_string(op);
-  }
-}
-
 TEST(SpecBytes, NothingDecodesTheirOrder) {
   const WeightSpec weight = byte_gemm(256, 512, DType::kInt8).weight;
   EXPECT_THROW(decode_request(weight, DType::kFp16), Error);

@@ -106,6 +106,31 @@ TEST_P(CompileRepack, EveryCodeThatIsQuantizedTo) {
   expect_no_spills();
 }
 
+TEST_P(CompileRepack, CodesThatAreMultipliedAsTheyAre) {
+  const DType scales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
+  int i = 0;
+  for (const WeightType type : {WeightType::kInt, WeightType::kE4m3, WeightType::kE5m2}) {
+    for (const bool blocks : {false, true}) {
+      for (const bool gated : {false, true}) {
+        if (blocks && type == WeightType::kInt) continue;
+        WeightOpSpec spec;
+        spec.shape = {gated ? 512 : 264, i % 2 == 0 ? 1024 : 416};
+        spec.weight.bits = 8;
+        spec.weight.type = type;
+        spec.weight.interleave = Interleave::kSwizzle128b;
+        spec.weight.group_size = blocks ? kBlockRows : kPerChannel;
+        spec.weight.group_rows = blocks ? kBlockRows : 1;
+        spec.weight.scale_dtype = blocks ? DType::kFp32 : scales[i % 3];
+        spec.dtype = GetParam() >= 80 && i % 2 == 0 ? DType::kBf16 : DType::kFp16;
+        spec.gated = gated;
+        add(Op::kQuantizeWeight, spec);
+        ++i;
+      }
+    }
+  }
+  expect_no_spills();
+}
+
 INSTANTIATE_TEST_SUITE_P(Archs, CompileRepack, testing::ValuesIn(kArchs),
                          [](const auto& info) { return "sm_" + std::to_string(info.param); });
 

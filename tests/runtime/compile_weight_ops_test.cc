@@ -17,7 +17,8 @@ class DequantizeSpecs {
     const bool ragged = all_.size() % 2 == 1;
     spec.shape =
         ragged ? MatrixShape{1056 - 32 * (all_.size() % 4 == 1), 1056} : MatrixShape{4096, 4096};
-    if (ragged && spec.weight.group_size > 32) spec.weight.group_size = 48;
+    const bool any_group = !spec.weight.has_blocks();
+    if (ragged && any_group && spec.weight.group_size > 32) spec.weight.group_size = 48;
     if (ragged && spec.weight.group_size == 48) spec.shape.k = 1056;
     spec.dtype = dtype;
     all_.push_back(spec);
@@ -88,6 +89,20 @@ void add_packed(DequantizeSpecs& specs) {
   }
 }
 
+// Of each kind of code, and scales per channel and of blocks.
+void add_swizzled(DequantizeSpecs& specs) {
+  WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle, 8, kPerChannel, ZeroPoint::kNone);
+  spec.weight.interleave = Interleave::kSwizzle128b;
+  for (const WeightType type : {WeightType::kInt, WeightType::kE4m3, WeightType::kE5m2}) {
+    spec.weight.type = type;
+    specs.add_both(spec);
+    WeightOpSpec blocks = spec;
+    blocks.weight.scale_dtype = DType::kFp32;
+    if (type != WeightType::kInt) blocks.weight.group_size = blocks.weight.group_rows = kBlockRows;
+    for (const DType dtype : kOutputs) specs.add(blocks, dtype);
+  }
+}
+
 void add_checkpoints(DequantizeSpecs& specs) {
   for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
     for (const int bits : {2, 3, 4, 8}) {
@@ -120,6 +135,7 @@ TEST_P(CompileWeightOps, DequantizeWithoutSpills) {
   const Target target = target_from_name("sm_" + std::to_string(GetParam()));
   DequantizeSpecs specs;
   add_packed(specs);
+  add_swizzled(specs);
   add_checkpoints(specs);
   std::vector<Source> sources;
   for (std::size_t i = 0; i < specs.all().size(); ++i) {

@@ -39,7 +39,8 @@ QuantizedWeights wild_weights(const WeightOpSpec& spec, std::uint32_t seed) {
   std::mt19937 random(seed);
   QuantizedWeights result;
   result.codes = random_codes(random, n * k, weight.bits);
-  const std::int64_t count = weight.group_size == kPerTensor ? 1 : n * groups_of(spec);
+  const std::int64_t rows = (n - 1) / weight.group_rows + 1;
+  const std::int64_t count = weight.group_size == kPerTensor ? 1 : rows * groups_of(spec);
   for (std::int64_t i = 0; i < count; ++i) {
     append_bits(result.scales, random_scale(random, weight.scale_dtype, -6), bytes);
     if (weight.zero_point == ZeroPoint::kInt) {

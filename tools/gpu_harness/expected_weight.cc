@@ -11,7 +11,11 @@ std::uint16_t expected_weight(const WeightOpSpec& spec, unsigned code, std::uint
                               std::uint32_t scale_bits, float tensor_scale) {
   const WeightSpec& weight = spec.weight;
   const float scale = stored_scale(weight.scale_dtype, scale_bits);
-  DecodeRequest request = decode_request(weight, spec.dtype);
+  // Where a code lies does not change what it means.
+  WeightSpec plain = weight;
+  plain.interleave = Interleave::kFragment;
+  plain.permutation.clear();
+  const DecodeRequest request = decode_request(plain, spec.dtype);
   const bool float_zero = weight.zero_point == ZeroPoint::kFloat;
   float value = 0;
   if (float_zero) {

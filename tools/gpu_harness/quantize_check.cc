@@ -1,5 +1,6 @@
 #include "tools/gpu_harness/quantize_check.h"
 
+#include <algorithm>
 #include <random>
 
 #include "heddle/inspect/plan.h"
@@ -61,7 +62,7 @@ std::vector<std::uint16_t> random_matrix(const WeightOpSpec& spec, std::uint32_t
   for (std::size_t first = 0; first < w.size(); first += run) {
     // One kind for the group, and now and then another for a part of it.
     const std::uint32_t kind = values.any() % kRunKinds;
-    for (std::size_t part = first; part < first + run; part += kRun) {
+    for (std::size_t part = first; part < std::min(first + run, w.size()); part += kRun) {
       const std::uint32_t own = values.any() % 64 == 0 ? values.any() % 5 : kind;
       for (std::size_t i = part; i < part + kRun; ++i) w[i] = values.next(own);
     }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "generator/layout/groups.h"
+#include "generator/spec/byte_meaning.h"
 #include "tools/gpu_harness/stored_scale.h"
 
 namespace heddle {
@@ -103,7 +104,7 @@ std::int64_t groups_of(const WeightOpSpec& spec) {
 
 std::size_t meta_index(const WeightOpSpec& spec, std::int64_t row, std::int64_t group) {
   if (spec.weight.group_size == kPerTensor) return 0;
-  return static_cast<std::size_t>(row * groups_of(spec) + group);
+  return static_cast<std::size_t>(row / spec.weight.group_rows * groups_of(spec) + group);
 }
 
 SourceTensors write_source(const WeightOpSpec& spec, const QuantizedWeights& weights) {
@@ -140,6 +141,7 @@ std::vector<std::int32_t> random_permutation(std::int64_t columns, std::uint32_t
 }
 
 GemmSpec gemm_spec_of(const WeightOpSpec& spec) {
+  if (spec.weight.interleave == Interleave::kSwizzle128b) return byte_gemm_of(spec);
   GemmSpec gemm;
   gemm.shape.n = spec.shape.n;
   gemm.shape.k = spec.shape.k;

@@ -23,7 +23,9 @@ bool is_gptq(CheckpointFormat format) {
 
 // The order of the codes is the checkpoint's; the spec's is that of packed weights.
 std::vector<Problem> refuse_order(const WeightOpSpec& spec) {
-  if (spec.format == CheckpointFormat::kHeddle || spec.weight.interleave == Interleave::kFragment) {
+  // check_meaning() refuses rows of codes.
+  if (spec.format == CheckpointFormat::kHeddle || spec.weight.interleave == Interleave::kFragment ||
+      spec.weight.interleave == Interleave::kSwizzle128b) {
     return {};
   }
   return {{"/weight/interleave", "the checkpoint's format decides the order of codes",
@@ -31,7 +33,10 @@ std::vector<Problem> refuse_order(const WeightOpSpec& spec) {
 }
 
 DecodeRequest request_of(const WeightOpSpec& spec) {
-  DecodeRequest request = decode_request(spec.weight, spec.dtype);
+  WeightSpec weight = spec.weight;
+  // A row's codes lie one after the other: the permuted units are whole loads.
+  if (weight.interleave == Interleave::kSwizzle128b) weight.interleave = Interleave::kLinear;
+  DecodeRequest request = decode_request(weight, spec.dtype);
   if (is_gptq(spec.format)) {
     request.order = ElementOrder::kLinear;
     // Every column has a zero point of its own, which no unit shares.
@@ -115,6 +120,9 @@ struct Template {
 };
 Template template_of(const device::DequantizePackedConfig& /*config*/) {
   return {"dequantize/dequantize_packed.cuh", "dequantize_packed", "DequantizePackedConfig"};
+}
+Template template_of(const device::DequantizeSwizzledConfig& /*config*/) {
+  return {"dequantize/dequantize_swizzled.cuh", "dequantize_swizzled", "DequantizeSwizzledConfig"};
 }
 Template template_of(const device::DequantizeGptqConfig& /*config*/) {
   return {"dequantize/dequantize_gptq.cuh", "dequantize_gptq", "DequantizeGptqConfig"};

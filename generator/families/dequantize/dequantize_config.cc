@@ -51,12 +51,26 @@ device::WeightScaling scaling_of(const WeightOpSpec& spec) {
   return scaling;
 }
 
+// A warp has a chunk.
+device::MatrixTiles tiles_of_chunks(const MatrixShape& shape) {
+  const int along_k = warps_along(shape.k, device::Chunk::kColumns);
+  return tiles_of(shape, device::Chunk::kRows * (kDequantizeWarps / along_k),
+                  device::Chunk::kColumns * along_k);
+}
+
+device::DequantizeSwizzledConfig swizzled_config(const Plan& plan) {
+  const WeightOpSpec& spec = plan.spec.weight_op();
+  device::DequantizeSwizzledConfig config{};
+  config.tiles = tiles_of_chunks(spec.shape);
+  config.scaling = scaling_of(spec);
+  config.packed = packed_layout(spec, plan.layout);
+  return config;
+}
+
 device::DequantizePackedConfig packed_config(const Plan& plan) {
   const WeightOpSpec& spec = plan.spec.weight_op();
-  const int along_k = warps_along(spec.shape.k, device::Chunk::kColumns);
   device::DequantizePackedConfig config{};
-  config.tiles = tiles_of(spec.shape, device::Chunk::kRows * (kDequantizeWarps / along_k),
-                          device::Chunk::kColumns * along_k);
+  config.tiles = tiles_of_chunks(spec.shape);
   config.scaling = scaling_of(spec);
   config.packed = packed_layout(spec, plan.layout);
   config.permuted = spec.act_order;
@@ -100,6 +114,7 @@ device::DequantizeAwqConfig awq_config(const Plan& plan) {
 DequantizeConfig dequantize_config(const Plan& plan) {
   switch (plan.spec.weight_op().format) {
     case CheckpointFormat::kHeddle:
+      if (plan.spec.weight().interleave == Interleave::kSwizzle128b) return swizzled_config(plan);
       return packed_config(plan);
     case CheckpointFormat::kAwq:
       return awq_config(plan);

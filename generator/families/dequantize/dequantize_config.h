@@ -11,9 +11,10 @@
 
 namespace heddle {
 
-// One for each source: Heddle's packed weights, GPTQ's tensors, AWQ's.
-using DequantizeConfig = std::variant<device::DequantizePackedConfig, device::DequantizeGptqConfig,
-                                      device::DequantizeAwqConfig>;
+// One for each source: Heddle's packed weights in words or in rows, GPTQ's tensors, AWQ's.
+using DequantizeConfig =
+    std::variant<device::DequantizePackedConfig, device::DequantizeSwizzledConfig,
+                 device::DequantizeGptqConfig, device::DequantizeAwqConfig>;
 
 // Precondition: the plan has the spec, and the decode plan and the layout that belong to it.
 DequantizeConfig dequantize_config(const Plan& plan);

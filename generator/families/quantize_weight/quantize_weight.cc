@@ -26,7 +26,8 @@ namespace {
 
 using device::QuantizeWeightConfig;
 
-constexpr int kThreadsOfAnSm = 1024;  // 64 registers each
+constexpr int kThreadsOfAnSm = 1024;      // 64 registers each
+constexpr int kBlockThreadsOfAnSm = 512;  // 128: a thread holds 64 values of a block
 
 void refuse(const Spec& spec, const Target& target) {
   std::vector<Problem> problems = refuse_weight_op(spec, target);
@@ -48,8 +49,9 @@ QuantizeWeightConfig config_for(const WeightOpSpec& spec, const WeightLayout& la
   const SmallFloat& code = rule.code_float;
   QuantizeWeightConfig config{};
   config.packed = packed_layout(spec, layout);
-  config.tiles = {static_cast<int>(spec.shape.n), static_cast<int>(spec.shape.k),
-                  device::Chunk::kRows, span_columns(config.packed)};
+  const int rows = config.packed.by_blocks() ? kBlockRows : device::Chunk::kRows;
+  config.tiles = {static_cast<int>(spec.shape.n), static_cast<int>(spec.shape.k), rows,
+                  span_columns(config.packed)};
   config.infinity = float16_format(spec.dtype).exponent_mask();
   config.nan_scale = static_cast<int>(nan_scale(spec.weight.scale_dtype));
   config.scale_type = scale_type(spec.weight.scale_dtype);
@@ -57,6 +59,23 @@ QuantizeWeightConfig config_for(const WeightOpSpec& spec, const WeightLayout& la
   config.floats = {code.exponent_bits, code.mantissa_bits, static_cast<int>(code.largest)};
   config.integers = {rule.asymmetric, rule.low, rule.high, rule.bias, rule.divisor};
   return config;
+}
+
+bool stores_rows(const QuantizeWeightConfig& config) {
+  return config.packed.order == device::ChunkOrder::kSwizzledRows;
+}
+
+std::vector<std::string> explain(const QuantizeWeightConfig& config) {
+  if (config.packed.by_blocks()) {
+    return {"a block takes 128 rows and 128 columns, which share a scale",
+            "W is read once: its values stay in registers until their scale is known"};
+  }
+  return {fmt::format("a block takes 16 rows and {} columns: whole chunks that are whole groups",
+                      config.tiles.columns),
+          fmt::format("{} chunks at a time, {} threads to a chunk", config.step_chunks(),
+                      QuantizeWeightConfig::kChunkThreads),
+          "W is read twice, the second time from the caches: a scale is needed before the first "
+          "code"};
 }
 
 class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightConfig> {
@@ -67,18 +86,15 @@ class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightCo
   void plan(Plan& plan) const override {
     refuse(plan.spec, plan.target);
     const WeightOpSpec& spec = plan.spec.weight_op();
-    // The order inside a word does not depend on what codes decode to.
-    plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
     plan.layout = weight_layout(spec.shape, spec.weight);
     const QuantizeWeightConfig config = config_for(spec, plan.layout);
-    plan.reasons = {
-        fmt::format("a block takes 16 rows and {} columns: whole chunks that are whole groups",
-                    config.tiles.columns),
-        fmt::format("{} chunks at a time, {} threads to a chunk", config.step_chunks(),
-                    QuantizeWeightConfig::kChunkThreads),
-        "W is read twice, the second time from the caches: a scale is needed before the first "
-        "code"};
+    // The order inside a word does not depend on what codes decode to. Rows have no words.
+    if (!stores_rows(config)) {
+      plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
+    }
+    plan.reasons = explain(config);
 
+    const int threads_of_an_sm = config.packed.by_blocks() ? kBlockThreadsOfAnSm : kThreadsOfAnSm;
     PlannedKernel kernel;
     kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.dtype));
     kernel.family = this;
@@ -86,7 +102,7 @@ class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightCo
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
     kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
-                                           kThreadsOfAnSm / kernel.threads);
+                                           threads_of_an_sm / kernel.threads);
     kernel.arguments = {KernelArgument::kW, KernelArgument::kPacked};
     plan.kernels = {std::move(kernel)};
   }
@@ -94,10 +110,24 @@ class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightCo
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& config = config_of<QuantizeWeightConfig>(kernel);
     const std::string value = "using Value = " + value_type(plan.spec.weight_op().dtype) + ';';
-    KernelText text = families::packing_text(
-        plan, config.tiles, families::config_struct("QuantizeWeightConfig", config, {value}));
+    const std::string definition = families::config_struct("QuantizeWeightConfig", config, {value});
+    if (stores_rows(config)) return text_of_rows(config, definition);
+    KernelText text = families::packing_text(plan, config.tiles, definition);
     text.template_path = "quantize_weight/quantize_weight.cuh";
     text.function = "quantize_weight<heddle::Config, heddle::Encode>";
+    return text;
+  }
+
+ private:
+  static KernelText text_of_rows(const QuantizeWeightConfig& config,
+                                 const std::string& definition) {
+    const bool by_blocks = config.packed.by_blocks();
+    KernelText text;
+    text.template_path =
+        by_blocks ? "quantize_weight/quantize_blocks.cuh" : "quantize_weight/quantize_rows.cuh";
+    text.decisions = families::describe(config.tiles) + '\n';
+    text.definitions = definition;
+    text.function = by_blocks ? "quantize_blocks<heddle::Config>" : "quantize_rows<heddle::Config>";
     return text;
   }
 };
