@@ -90,6 +90,19 @@ def test_weights_in_blocks_come_back(heddle):
         heddle.pack_weights(spec, codes, np.ones((N, 2), np.float32))
 
 
+def test_quantized_weights_are_packed_for_a_gemm(heddle):
+    np = pytest.importorskip("numpy")
+    for gemm in (byte_spec("int8"), block_spec("fp32")):
+        weight = {**gemm["weight"], "scale_dtype": "fp32", "interleave": "swizzle_128b"}
+        op = {"heddle": 1, "op": "quantize_weight", "shape": {"n": N, "k": K}, "weight": weight,
+              "input": {"dtype": "fp16"}}
+        w = np.linspace(-1, 1, N * K, dtype=np.float16).reshape(N, K)
+        weights = heddle.quantize(op, w)
+        packed = heddle.pack_weights(gemm, weights.codes, weights.scales)
+        assert packed.size == heddle.weight_layout(op).total_bytes
+        heddle.check_packed_weights(gemm, op, heddle.LAYOUT_VERSION)
+
+
 def test_quantize_names_another_spec(heddle):
     with pytest.raises(heddle.Error, match="quantize_weight"):
         heddle.quantize(byte_spec("int8"), b"")

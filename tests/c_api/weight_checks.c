@@ -71,6 +71,40 @@ static void check_layout(const uint8_t* packed, size_t bytes,
   CHECK_CODE(heddle_weight_layout(SPEC(kSame), &layout), HEDDLE_ERROR_USAGE, "api.struct_size");
 }
 
+/* Codes that a gemm multiplies as they are: their rows' sums follow the scales. */
+static void test_rows_of_bytes(void) {
+  static const char kWeight[] =
+      "\"shape\":{\"n\":16,\"k\":128},\"weight\":{\"bits\":8,\"type\":\"int\",\"group_size\":-1,"
+      "\"scale_dtype\":\"fp32\",\"interleave\":\"swizzle_128b\"}";
+  static uint16_t w[16 * 128];
+  uint8_t packed[16 * 128 + 16 * 4 + 16 * 4];
+  char quantize[512], gemm[512], repack[512];
+  heddle_plain_weights* quantized = NULL;
+  heddle_quantized_weights arrays;
+  size_t i = 0, bytes = 0;
+  int32_t sum = 0, stored = 0;
+  sprintf(quantize, "{\"heddle\":1,\"op\":\"quantize_weight\",%s,\"input\":{\"dtype\":\"bf16\"}}",
+          kWeight);
+  sprintf(gemm,
+          "{\"heddle\":1,\"op\":\"gemm\",%s,\"activation\":{\"dtype\":\"int8\",\"granularity\":"
+          "\"token\"},\"output\":{\"dtype\":\"bf16\"}}",
+          kWeight);
+  sprintf(repack, "{\"heddle\":1,\"op\":\"repack\",%s,\"source\":{\"format\":\"gptq\"}}", kWeight);
+  for (i = 0; i < sizeof w / sizeof *w; ++i) w[i] = (uint16_t)(0x3c00 + i * 37 % 512);
+  MUST(heddle_quantize_weights(SPEC(quantize), w, sizeof w, &quantized) == HEDDLE_OK);
+  arrays.struct_size = sizeof arrays;
+  CHECK(heddle_plain_weights_get(quantized, &arrays) == HEDDLE_OK);
+  CHECK(heddle_packed_bytes(SPEC(quantize), &bytes) == HEDDLE_OK && bytes == sizeof packed);
+  CHECK(heddle_check_packed_weights(SPEC(gemm), SPEC(quantize)) == HEDDLE_OK);
+  MUST(heddle_pack_weights(SPEC(gemm), &arrays, packed, bytes) == HEDDLE_OK);
+  for (i = 0; i < 128; ++i) sum += (int8_t)arrays.codes[i];
+  memcpy(&stored, packed + 16 * 128 + 16 * 4, 4);
+  CHECK(sum != 0 && stored == sum);
+  CHECK(heddle_packed_bytes(SPEC(repack), &bytes) == HEDDLE_ERROR_UNSUPPORTED);
+  CHECK(strstr(heddle_error_message(), "/weight/interleave") != NULL);
+  heddle_plain_weights_destroy(quantized);
+}
+
 void test_plain_weights(void) {
   static uint16_t w[64 * 256];
   static uint8_t packed[64 * 256];
@@ -105,4 +139,5 @@ void test_plain_weights(void) {
   heddle_plain_weights_destroy(quantized);
   heddle_plain_weights_destroy(unpacked);
   heddle_plain_weights_destroy(NULL);
+  test_rows_of_bytes();
 }
