@@ -207,7 +207,6 @@ class TunedChooser {
 }  // namespace
 
 const char* what_no_table_has(const GemmSpec& spec) {
-  if (spec.has_byte_activations()) return "granularity of X";
   if (spec.path != Path::kAuto) return "path";
   return sets_any(spec.tile) ? "tile" : nullptr;
 }

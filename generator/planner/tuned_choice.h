@@ -32,8 +32,7 @@ struct TunedChoice {
   std::vector<std::string> reasons;
 };
 
-// "tile", "path" or what activations of eight bits have, which keeps tables from being used for a
-// spec, or null.
+// "tile" or "path", which keeps tables from being used for a spec, or null.
 const char* what_no_table_has(const GemmSpec& spec);
 
 // `table` is of the plan's target, or null; the plan has its costs (measured_costs.h). Throws what

@@ -1,18 +1,26 @@
 #include "generator/tuned/format.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
+#include "generator/spec/byte_meaning.h"
 #include "generator/spec/canonical.h"
 
 namespace heddle {
 namespace {
 
+// Besides those of weights. Each but the first two is of eight bits.
+constexpr std::string_view kOthers[] = {
+    "/activation",           "/activation/dtype",       "/activation/granularity",
+    "/activation/symmetric", "/activation/scale_dtype", "/accumulation"};
+
 std::vector<Field> fields_of_format() {
   std::vector<Field> fields;
   for (const Field& field : gemm_fields().fields) {
     const bool of_weight = field.pointer == "/weight" || field.parent() == "/weight";
-    if (of_weight || field.pointer == "/activation" || field.pointer == "/activation/dtype") {
+    if (of_weight || std::ranges::find(kOthers, field.pointer) != std::end(kOthers)) {
       fields.push_back(field);
     }
   }
@@ -25,6 +33,11 @@ const FieldTable& format_fields() {
   static const std::vector<Field> fields = fields_of_format();
   static const FieldTable table{Op::kGemm, fields, gemm_fields().defaults};
   return table;
+}
+
+void settle_format(GemmSpec& gemm) {
+  gemm.weight.interleave = settled_interleave(gemm);
+  if (gemm.has_byte_activations()) gemm.output = DType::kFp16;
 }
 
 std::string format_text(const GemmSpec& gemm) { return canonical_text(format_fields(), &gemm); }
@@ -50,6 +63,9 @@ GemmSpec gemm_of(const TunedEntry& entry) {
   gemm.shape = {entry.n, entry.k, entry.m_first, entry.m_last};
   gemm.weight = entry.weight;
   gemm.activation = entry.activation;
+  gemm.activation_scale = entry.activation_scale;
+  gemm.accumulation = entry.accumulation;
+  settle_format(gemm);
   return gemm;
 }
 
@@ -57,6 +73,8 @@ TunedEntry entry_of(const GemmSpec& gemm) {
   TunedEntry entry;
   entry.weight = gemm.weight;
   entry.activation = gemm.activation;
+  entry.activation_scale = gemm.activation_scale;
+  entry.accumulation = gemm.accumulation;
   entry.n = gemm.shape.n;
   entry.k = gemm.shape.k;
   entry.m_first = gemm.shape.m_min;

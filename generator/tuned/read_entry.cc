@@ -46,7 +46,7 @@ Node spec_of(const Members& entry) {
   put(&spec, "heddle", integer_node(kSpecVersion));
   put(&spec, "op", word_node("gemm"));
   put(&spec, "shape", std::move(shape));
-  for (const char* part : {"weight", "activation"}) {
+  for (const char* part : {"weight", "activation", "accumulation"}) {
     if (const Node* value = entry.find(part)) put(&spec, part, *value);
   }
   return spec;
@@ -65,16 +65,19 @@ Problem in_entry(Problem problem, const std::string& pointer) {
 }
 
 // False, and findings, for a format or shape that no gemm can have.
-bool read_gemm(Members& entry, GemmSpec* gemm, Findings* findings) {
+bool read_gemm(Members& entry, bool knows_bytes, GemmSpec* gemm, Findings* findings) {
   const Node* const activation = entry.find("activation");
   if (activation != nullptr && activation->kind == Node::Kind::kObject) {
     // What else a spec says of the activation makes no other kernel.
-    Members(*activation, entry.pointer() + "/activation", findings).know_only({"dtype"});
+    std::vector<std::string_view> names{"dtype"};
+    if (knows_bytes) names.insert(names.end(), {"granularity", "symmetric", "scale_dtype"});
+    Members(*activation, entry.pointer() + "/activation", findings).know_only(names);
   }
   const bool has_m = entry.need("m", "[smallest, largest]") != nullptr;
   Findings of_spec("tuned");
   std::string name;
   parse_fields(spec_of(entry), gemm_fields(), gemm, name, of_spec);
+  settle_format(*gemm);
   if (of_spec.empty()) {
     for (Problem& problem : check_meaning(*gemm)) of_spec.add("meaning", std::move(problem));
   }
@@ -138,16 +141,17 @@ bool read_line(Members& entry, const Node* node, std::string_view name, std::str
 }  // namespace
 
 std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointer,
-                                     const std::map<std::string, int>& families,
-                                     Findings* findings) {
+                                     const EntryContext& table, Findings* findings) {
   if (!is_kind(node, Node::Kind::kObject, pointer, findings)) return std::nullopt;
   Members members(node, pointer, findings);
-  members.know_only(
-      {"weight", "activation", "n", "k", "m", "family", "version", "kernel", "us", "from"});
+  std::vector<std::string_view> names{"weight", "activation", "n",      "k",  "m",
+                                      "family", "version",    "kernel", "us", "from"};
+  if (table.knows_bytes) names.emplace_back("accumulation");
+  members.know_only(names);
   GemmSpec gemm;
-  bool good = read_gemm(members, &gemm, findings);
+  bool good = read_gemm(members, table.knows_bytes, &gemm, findings);
   TunedEntry entry = entry_of(gemm);
-  good = read_family(members, families, &entry) && good;
+  good = read_family(members, table.families, &entry) && good;
   const Node* const kernel = members.need("kernel", "the label of one of the family's kernels");
   good = read_line(members, kernel, "kernel", &entry.kernel) && good;
   good = read_us(members, &entry) && good;

@@ -11,11 +11,15 @@
 
 namespace heddle {
 
-// The entry, or what is wrong with it in `findings`. `families` are the versions that the table
-// names, for entries that have none of their own.
+// What a table says of all of its entries.
+struct EntryContext {
+  std::map<std::string, int> families;  // versions, for entries that have none of their own
+  bool knows_bytes = false;             // by its version: activations of eight bits
+};
+
+// The entry, or what is wrong with it in `findings`.
 std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointer,
-                                     const std::map<std::string, int>& families,
-                                     Findings* findings);
+                                     const EntryContext& table, Findings* findings);
 
 // The most that a family's version may be.
 inline constexpr int kMostFamilyVersion = 1000000;

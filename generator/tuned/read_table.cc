@@ -23,9 +23,6 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr std::size_t kLongestName = 100;
 
-// The first version of the format that has costs.
-constexpr std::int64_t kVersionOfCosts = 2;
-
 // None, and a finding, for another version of this document: what else it says is not known.
 std::optional<std::int64_t> read_version(Members& table) {
   const Node* const node = table.need("heddle_tuned", fmt::format("1 to {}", kTunedVersion));
@@ -115,12 +112,12 @@ void refuse_overlaps(const std::vector<TunedEntry>& entries, Findings* findings)
   }
 }
 
-void read_entries(Members& table, const std::map<std::string, int>& families, TableText* text,
+void read_entries(Members& table, const EntryContext& context, TableText* text,
                   Findings* findings) {
   const Node* const node = table.need("entries", "an array");
   if (node == nullptr || !is_kind(*node, Node::Kind::kArray, "/entries", findings)) return;
   for (std::size_t i = 0; i < node->items.size(); ++i) {
-    auto entry = read_entry(node->items[i], fmt::format("/entries/{}", i), families, findings);
+    auto entry = read_entry(node->items[i], fmt::format("/entries/{}", i), context, findings);
     if (entry) text->entries.push_back(*std::move(entry));
   }
   // With entries missing the others' numbers would be wrong.
@@ -142,12 +139,12 @@ TableText read_table(std::string_view json) {
       if (*version >= kVersionOfCosts) names.emplace_back("costs");
       table.know_only(names);
       text.gpu = read_gpu(table);
-      const std::map<std::string, int> families = read_families(table, &findings);
+      const EntryContext context{read_families(table, &findings), *version >= kVersionOfBytes};
       const Node* const costs = table.find("costs");
       if (costs != nullptr && *version >= kVersionOfCosts) {
         text.costs = read_costs(*costs, "/costs", &findings);
       }
-      read_entries(table, families, &text, &findings);
+      read_entries(table, context, &text, &findings);
     }
   }
   findings.throw_if_any();

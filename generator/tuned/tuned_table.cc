@@ -108,12 +108,21 @@ std::string costs_text(const std::vector<TunedCosts>& costs) {
   return text + "\n  },\n";
 }
 
+// The first one that has what the table says.
+int version_of(const std::vector<TunedEntry>& entries, const std::vector<TunedCosts>& costs) {
+  const bool has_bytes = std::any_of(entries.begin(), entries.end(), [](const TunedEntry& entry) {
+    return gemm_of(entry).has_byte_activations();
+  });
+  if (has_bytes) return kVersionOfBytes;
+  return costs.empty() ? 1 : kVersionOfCosts;
+}
+
 std::string table_text(std::string_view gpu, const std::vector<TunedEntry>& entries,
                        const std::vector<TunedCosts>& costs) {
   const std::map<std::string, int> versions = versions_of(entries);
   std::string text = fmt::format(
       "{{\n  \"heddle_tuned\": {},\n  \"gpu\": {},\n  \"families\": {},\n{}  \"entries\": [",
-      costs.empty() ? 1 : kTunedVersion, one_line(std::string(gpu)),
+      version_of(entries, costs), one_line(std::string(gpu)),
       versions.empty() ? "{}" : ordered_json(versions).dump(), costs_text(costs));
   for (const TunedEntry& entry : entries) {
     text +=
@@ -155,9 +164,11 @@ TunedTable TunedTable::from_entries(std::string_view gpu, const std::vector<Tune
 }
 
 std::vector<TunedEntry> TunedTable::entries_for(const GemmSpec& gemm) const {
+  GemmSpec settled = gemm;
+  settle_format(settled);
   std::vector<TunedEntry> found;
   for (const TunedEntry& entry : entries_) {
-    if (serves(entry, gemm)) found.push_back(entry);
+    if (serves(entry, settled)) found.push_back(entry);
   }
   return found;
 }

@@ -19,12 +19,14 @@
 
 namespace heddle {
 
-inline constexpr int kTunedVersion = 2;  // the latest value of the field "heddle_tuned"
+inline constexpr int kTunedVersion = 3;  // the latest value of the field "heddle_tuned"
 
 // The fastest kernel of Y[M,N] = X[M,K] * W[N,K]^T for a range of M, whatever the epilogue is.
 struct TunedEntry {
   WeightSpec weight;
-  DType activation = DType::kFp16;  // kFp16 or kBf16
+  DType activation = DType::kFp16;  // and the next two as in GemmSpec
+  ActivationScaleSpec activation_scale{};
+  Accumulation accumulation = Accumulation::kPromoted;
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t m_first = 1;  // both inclusive
@@ -69,8 +71,8 @@ class HEDDLE_EXPORT TunedTable {
   void merge(const TunedTable& later);
 
   // A line for each entry and for each family's costs, in their order, every default written out:
-  // tables of the same content have the same text, and parse() reads it. Without costs the text is
-  // of version 1, which every Heddle that has tuned tables reads.
+  // tables of the same content have the same text, and parse() reads it. The text is of the first
+  // version that has what it says: 1, with costs 2, with activations of eight bits 3.
   std::string to_json() const;
 
  private:

@@ -176,7 +176,7 @@ class TunedEntry:
 
     @property
     def activation(self) -> str:
-        """"fp16" or "bf16"."""
+        """Type of X."""
 
     @property
     def family(self) -> str:

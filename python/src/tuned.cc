@@ -58,7 +58,7 @@ void bind_tuned(nb::module_& m) {
       .field("k", &TunedEntry::k, "Columns of W.")
       .field("m_first", &TunedEntry::m_first, "Least M.")
       .field("m_last", &TunedEntry::m_last, "Most M.")
-      .word("activation", &TunedEntry::activation, "\"fp16\" or \"bf16\".")
+      .word("activation", &TunedEntry::activation, "Type of X.")
       .field("family", &TunedEntry::family, "\"stream\" ...")
       .field("family_version", &TunedEntry::family_version, "Of that family's kernels.")
       .field("kernel", &TunedEntry::kernel, "The kernel's label.")

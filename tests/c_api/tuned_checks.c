@@ -142,6 +142,38 @@ static void test_used(const heddle_tuned_tables* shipped) {
   ENTRY("256", "[1,4]") \
   "," ENTRY("256", "[5,8]") "," ENTRY("256", "[9,16]") "," ENTRY("128", "[1,8]")
 
+/* Activations of eight bits are a format of their own. */
+static void test_bytes(void) {
+#define BYTES "\"weight\":{\"bits\":8,\"type\":\"int\",\"group_size\":-1}"
+  static const char table[] =
+      "{\"heddle_tuned\":3,\"gpu\":\"h100\",\"families\":{\"warpgroup\":1},\"entries\":[{" BYTES
+      ",\"activation\":{\"dtype\":\"int8\",\"granularity\":\"token\"},\"n\":256,\"k\":512,\"m\":[1,"
+      "8],"
+      "\"family\":\"warpgroup\",\"kernel\":\"any\"}]}";
+  static const char same[] =
+      "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":256,\"k\":512,\"m\":[1,8]}," BYTES
+      ",\"activation\":{\"dtype\":\"int8\",\"granularity\":\"token\"},\"output\":{\"dtype\":"
+      "\"bf16\"}}";
+  static const char other[] =
+      "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":256,\"k\":512,\"m\":[1,8]}," BYTES
+      ",\"activation\":{\"dtype\":\"fp16\"}}";
+#undef BYTES
+  heddle_text json = text(table);
+  heddle_tuned_tables* set = NULL;
+  heddle_tuned_entry_info entry;
+  size_t count = 0;
+  entry.struct_size = sizeof entry;
+  MUST(heddle_tuned_tables_create(NULL, &json, 1, &set) == HEDDLE_OK);
+  CHECK(heddle_tuned_tables_entries_for(set, 0, SPEC(same), NULL, 0, &count) == HEDDLE_OK);
+  CHECK(count == 1);
+  CHECK(heddle_tuned_tables_entries_for(set, 0, SPEC(other), NULL, 0, &count) == HEDDLE_OK);
+  CHECK(count == 0);
+  CHECK(heddle_tuned_tables_entry(set, 0, 0, &entry) == HEDDLE_OK);
+  CHECK(strstr(entry.format.data,
+               "\"activation\":{\"dtype\":\"int8\",\"granularity\":\"token\"}") != NULL);
+  heddle_tuned_tables_destroy(set);
+}
+
 static void test_found(const heddle_tuned_tables* shipped) {
   static const char table[] =
       "{\"heddle_tuned\":1,\"gpu\":\"rtx4090\",\"families\":{\"stream\":1},\"entries\":[" ENTRIES
@@ -196,6 +228,7 @@ void test_tuned_sets(void) {
   MUST(heddle_tuned_tables_create(shipped, &table, 1, &more) == HEDDLE_OK);
   CHECK(heddle_tuned_tables_count(more, &after) == HEDDLE_OK && after == count + 1);
   test_used(shipped);
+  test_bytes();
   test_found(shipped);
   test_refused(shipped);
   heddle_tuned_tables_destroy(shipped);

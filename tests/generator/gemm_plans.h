@@ -51,7 +51,9 @@ inline Plan unplanned(const GemmSpec& spec, const Target& target) {
   Plan plan;
   plan.spec = Spec::from_gemm(spec);
   plan.target = target;
-  plan.decode = derive_decode_plan(decode_request(spec.weight, spec.activation));
+  if (!spec.has_byte_activations()) {
+    plan.decode = derive_decode_plan(decode_request(spec.weight, spec.activation));
+  }
   plan.layout = weight_layout(spec);
   return plan;
 }

@@ -141,7 +141,7 @@ TEST_F(BundledTables, WhatIsNotUnderstoodInFullIsNotUsed) {
   const std::string good = table_of("a100", {entry_for(1, 8)}).to_json();
   const std::string other = table_of("h200", {entry_for(1, 8)}).to_json();
   std::string newer = good;
-  newer.replace(newer.find(": 1,"), 4, ": 3,");
+  newer.replace(newer.find(": 1,"), 4, ": 4,");
   std::string unknown_field = good;
   unknown_field.replace(unknown_field.find("\"us\""), 4, "\"ns\"");
   std::string unknown_gpu = good;

@@ -36,6 +36,25 @@ class TunedTest(CommandTest):
                  "stages {stages} split {split_k} blocks {blocks_per_sm}").format(**last)
         return {**ENTRY, "m": [1, 16], "kernel": label, **changes}
 
+    def test_entries_of_eight_bits_are_used(self):
+        form = {"weight": {"bits": 8, "type": "e4m3", "group_size": -1},
+                "activation": {"dtype": "fp8_e4m3", "granularity": "token"}, "accumulation": "fast"}
+        spec = self.file("fp8.json", json.dumps({
+            "heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512, "m": [1, 16]}, **form,
+            "output": {"dtype": "bf16"}}))
+        arguments = (spec, "--target", "h100")
+        explained = self.heddle_json("explain", *arguments, "--m", "16")["explanations"][0]
+        slow = explained["rows"][-1]
+        self.assertFalse(slow["chosen"])
+        entry = {**form, "n": 256, "k": 512, "m": [9, 16], "family": slow["family"],
+                 "version": 3, "kernel": slow["kernel"]}
+        self.use(self.file("bytes.json", json.dumps(
+            {"heddle_tuned": 3, "gpu": "h100", "families": {}, "entries": [entry]})))
+        self.assertIn("M 9 to 16: warpgroup, of table h100",
+                      self.heddle_json("plan", *arguments)["reasons"])
+        self.assertIn("the tuned table h100 has it for M 9 to 16",
+                      self.heddle("explain", *arguments, "--m", "16", check=0).out)
+
     def test_none_and_nothing_are_accepted(self):
         self.plan()
         self.use("")

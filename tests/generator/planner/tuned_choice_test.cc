@@ -29,6 +29,8 @@ TunedEntry entry_of(const GemmSpec& spec, const MRange& m, const PlannedKernel& 
   TunedEntry entry;
   entry.weight = spec.weight;
   entry.activation = spec.activation;
+  entry.activation_scale = spec.activation_scale;
+  entry.accumulation = spec.accumulation;
   entry.n = spec.shape.n;
   entry.k = spec.shape.k;
   entry.m_first = m.min;
@@ -137,7 +139,7 @@ TEST(TunedChoice, TablesAreNotUsedForSpecsThatSettleTheirKernels) {
   EXPECT_STREQ(what_no_table_has(spec), "tile");
   spec.path = Path::kAmpere;
   EXPECT_STREQ(what_no_table_has(spec), "path");
-  EXPECT_STREQ(what_no_table_has(byte_gemm(256, 512, DType::kInt8)), "granularity of X");
+  EXPECT_EQ(what_no_table_has(byte_gemm(256, 512, DType::kInt8)), nullptr);
 }
 
 TEST(TunedChoice, RangesAreClippedToTheSpecs) {
@@ -200,6 +202,58 @@ TEST(TunedChoice, OtherGpusFormatsAndShapesAreUnaffected) {
   other.shape.m_min = 65;
   other.shape.m_max = 100;
   expect_unaffected(other, "h100");
+}
+
+// GEMMs of 8 bits whose formats differ, and one of 16.
+std::vector<GemmSpec> byte_formats() {
+  const GemmSpec int8 = byte_gemm(4096, 4096, DType::kInt8);
+  const GemmSpec fp8 = byte_gemm(4096, 4096, DType::kFp8E4m3);
+  std::vector<GemmSpec> all{int8, fp8, byte_gemm(4096, 4096, DType::kFp8E5m2),
+                            block_gemm(4096, 4096)};
+  all.push_back(int8);
+  all.back().activation_scale.granularity = RowGranularity::kTensor;
+  all.push_back(int8);
+  all.back().activation_scale.symmetric = false;
+  all.push_back(fp8);
+  all.back().accumulation = Accumulation::kFast;
+  all.push_back(fp8);
+  all.back().weight.type = WeightType::kE5m2;
+  all.push_back(block_gemm(4096, 4096));
+  all.back().activation_scale.scale_dtype = RowScaleDtype::kE8m0;
+  all.push_back(small_spec());
+  for (GemmSpec& spec : all) {
+    spec.shape = {4096, 4096, 1, 64};
+  }
+  return all;
+}
+
+TEST(TunedChoice, AnEntryOfEightBitsDecidesForItsFormatAlone) {
+  const std::vector<GemmSpec> formats = byte_formats();
+  for (const GemmSpec& own : formats) {
+    TunedEntry entry = slow_entry(own, "h100", {9, 40});
+    entry.us = 3;
+    const TunedTables tables = tables_of("h100", {entry});
+    for (const GemmSpec& spec : formats) {
+      SCOPED_TRACE(Spec::from_gemm(spec).canonical_json());
+      const Plan plan = tuned_plan(spec, "h100", tables);
+      expect_cover(plan);
+      if (&spec == &own) {
+        expect_kernel(plan, entry, {9, 40});
+        EXPECT_TRUE(has_reason(plan, ", of table h100, measured 3.0 us at M = 40"));
+      } else {
+        EXPECT_EQ(plan_to_json(plan), plan_to_json(plan_of(spec, "h100")));
+      }
+    }
+  }
+}
+
+// Y's type is the epilogue's.
+TEST(TunedChoice, AnEntryOfEightBitsIsOfEveryTypeOfY) {
+  GemmSpec spec = byte_formats().front();
+  const TunedTables tables = tables_of("h100", {slow_entry(spec, "h100", {9, 40})});
+  spec.output = DType::kBf16;
+  spec.epilogue.bias = true;
+  EXPECT_TRUE(has_reason(tuned_plan(spec, "h100", tables), "M 9 to 40: warpgroup, of table h100"));
 }
 
 TEST(TunedChoice, TheGpuAtHandHasTheTableOfItsName) {

@@ -104,9 +104,51 @@ TEST(TunedParse, RefusesTablesByPointer) {
   expect_problem(changed(R"("gpu")", R"("gpu":"h200","gpu")"), "/gpu", "duplicate_field");
 }
 
+// A table of the third version, with an entry of eight bits.
+std::string byte_table(std::string_view from = "", std::string_view to = "") {
+  std::string text =
+      R"({"heddle_tuned":3,"gpu":"h100","families":{"warpgroup":3},"entries":[{"weight":{"bits":8,)"
+      R"("type":"e4m3","group_size":-1},"activation":{"dtype":"fp8_e4m3","granularity":"token"},)"
+      R"("n":4096,"k":4096,"m":[1,2],"family":"warpgroup","kernel":"any"}]})";
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(TunedParse, ReadsActivationsOfEightBits) {
+  const TunedTable table =
+      TunedTable::parse(byte_table(R"("n":)", R"("accumulation":"fast","n":)"));
+  const TunedEntry& entry = table.entries().front();
+  EXPECT_EQ(entry.activation, DType::kFp8E4m3);
+  EXPECT_EQ(entry.activation_scale.granularity, RowGranularity::kToken);
+  EXPECT_TRUE(entry.activation_scale.symmetric);
+  EXPECT_EQ(entry.accumulation, Accumulation::kFast);
+  EXPECT_EQ(entry.weight.scale_dtype, DType::kFp32);
+  EXPECT_EQ(entry.weight.interleave, Interleave::kSwizzle128b);
+}
+
+TEST(TunedParse, RefusesActivationsOfEightBitsByPointer) {
+  const auto refused = [](std::string_view from, std::string_view to, const std::string& pointer,
+                          const std::string& code) {
+    expect_problem(byte_table(from, to), "/entries/0" + pointer, code);
+  };
+  refused(R"(,"granularity":"token")", "", "/activation/granularity", "meaning");
+  refused(R"("token")", R"("row")", "/activation/granularity", "unknown_word");
+  refused(R"("token")", R"("token","symmetric":false)", "/activation/symmetric", "meaning");
+  refused(R"("token")", R"("token","act_order":false)", "/activation/act_order", "unknown_field");
+  refused(R"("n":)", R"("accumulation":"slow","n":)", "/accumulation", "unknown_word");
+  refused(R"("n":)", R"("output":{"dtype":"bf16"},"n":)", "/output", "unknown_field");
+  refused(R"("type":"e4m3")", R"("type":"int")", "/weight/type", "meaning");
+  // The versions before have none.
+  for (const char* version : {":1,", ":2,"}) {
+    const Error error = tuned_error(byte_table(":3,", version));
+    EXPECT_EQ(error.problems().front().pointer, "/entries/0/activation/granularity");
+  }
+}
+
 // A newer format may have fields that this library does not know: only the version is told.
 TEST(TunedParse, RefusesANewerFormatByName) {
-  const std::string text = R"({"heddle_tuned":3,"gpus":[]})";
+  const std::string text = R"({"heddle_tuned":4,"gpus":[]})";
   expect_problem(text, "/heddle_tuned", "newer_version");
   EXPECT_NE(std::string(tuned_error(text).what()).find("newer"), std::string::npos);
 }

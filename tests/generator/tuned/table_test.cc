@@ -7,6 +7,8 @@
 
 #include "generator/families/registry.h"
 #include "generator/tuned/embedded.h"
+#include "generator/tuned/format.h"
+#include "tests/byte_gemm.h"
 #include "tests/generator/tuned/tables.h"
 
 namespace heddle {
@@ -124,6 +126,60 @@ TEST(TunedTable, TheTextOfATableWithCostsIsOfTheSecondVersion) {
   EXPECT_EQ(read.costs()[1].family, "tiles");
   EXPECT_EQ(read.costs()[1].values, costs_for(family_named("tiles"), 1.25).values);
   EXPECT_EQ(ranges_of(read), "1-2 any");
+}
+
+TunedEntry byte_entry(std::int64_t m_first, std::int64_t m_last, std::string kernel) {
+  TunedEntry entry = entry_for(m_first, m_last, std::move(kernel));
+  const GemmSpec gemm = byte_gemm(entry.n, entry.k, DType::kFp8E4m3);
+  entry.weight = gemm.weight;
+  entry.activation = gemm.activation;
+  entry.activation_scale = gemm.activation_scale;
+  entry.family = "warpgroup";
+  return entry;
+}
+
+TEST(TunedTable, TheTextOfATableWithEightBitsIsOfTheThirdVersion) {
+  TunedEntry fast = byte_entry(1, 8, "a");
+  fast.accumulation = Accumulation::kFast;
+  TunedEntry int8 = byte_entry(1, 8, "b");
+  int8.activation = DType::kInt8;
+  int8.activation_scale.symmetric = false;
+  int8.weight.type = WeightType::kInt;
+  TunedEntry blocks = byte_entry(1, 8, "c");
+  blocks.weight.group_size = blocks.weight.group_rows = kBlockRows;
+  blocks.activation_scale = {RowGranularity::kGroup, true, RowScaleDtype::kE8m0};
+  const TunedTable table = table_of({entry_for(1, 8, "d"), fast, int8, blocks});
+  const std::string text = table.to_json();
+  EXPECT_NE(text.find("\"heddle_tuned\": 3,"), text.npos);
+  for (const char* part : {R"({"dtype":"fp8_e4m3","granularity":"token"},"accumulation":"fast",)",
+                           R"({"dtype":"int8","granularity":"token","symmetric":false},"n")",
+                           R"({"dtype":"fp8_e4m3","granularity":"group","scale_dtype":"e8m0"},"n")",
+                           R"({"dtype":"fp16"},"n")"}) {
+    EXPECT_NE(text.find(part), text.npos) << part;
+  }
+  const TunedTable read = TunedTable::parse(text);
+  EXPECT_EQ(read.to_json(), text);
+  const auto kernel_of = [&](const TunedEntry& entry) {
+    GemmSpec gemm = gemm_of(entry);
+    gemm.weight.interleave = Interleave::kFragment;  // what stands for their own
+    const std::vector<TunedEntry> found = read.entries_for(gemm);
+    return found.size() == 1 ? found.front().kernel : "none";
+  };
+  EXPECT_EQ(kernel_of(fast), "a");
+  EXPECT_EQ(kernel_of(int8), "b");
+  EXPECT_EQ(kernel_of(blocks), "c");
+  EXPECT_EQ(kernel_of(byte_entry(1, 8, "")), "none") << "no promoted sums were measured";
+}
+
+// An interleave that means the same is no other format.
+TEST(TunedTable, EntriesOfEightBitsMergeWithTheirOwnFormat) {
+  TunedEntry fragment = byte_entry(5, 8, "b");
+  fragment.weight.interleave = Interleave::kFragment;
+  TunedEntry tensor = byte_entry(1, 8, "c");
+  tensor.activation_scale.granularity = RowGranularity::kTensor;
+  TunedTable table = table_of({byte_entry(1, 8, "a"), tensor});
+  table.merge(table_of({fragment}));
+  EXPECT_EQ(ranges_of(table), "1-8 c, 1-4 a, 5-8 b");
 }
 
 TEST(TunedTable, MergingReplacesTheCostsOfAFamilyAndKeepsEntries) {

@@ -17,6 +17,7 @@
 #include "generator/planner/choose.h"
 #include "heddle/error.h"
 #include "heddle/inspect/source.h"
+#include "tests/byte_gemm.h"
 #include "tests/tools/tune/fake_device.h"
 #include "tools/tune/shortlist.h"
 #include "tools/tune/time_shares.h"
@@ -111,6 +112,31 @@ TEST_F(TunerTest, EveryStepHasAnEntryAndThePlanTakesIt) {
   }
   EXPECT_EQ(next, 65);
   EXPECT_EQ(lines.size(), report.steps.size());
+}
+
+// Of X and W of eight bits, beside one of 16.
+TEST_F(TunerTest, EightBitsAreMeasuredAndThePlanTakesThem) {
+  std::vector<TuneJob> jobs{job(4096, 32)};
+  for (GemmSpec spec : {byte_gemm(4096, 4096, DType::kInt8), block_gemm(4096, 4096)}) {
+    spec.shape.m_max = 32;
+    jobs.push_back({fmt::format("bytes{}", jobs.size()),
+                    resolve(Spec::from_gemm(spec), target_from_name("h200"), TunedTables())});
+  }
+  const TuneReport report = run(jobs);
+  EXPECT_TRUE(report.faults.empty());
+  EXPECT_TRUE(report.not_measured.empty());
+  TunedTables tables;
+  tables.add(TunedTable::from_entries("h200", report.entries));
+  const TunedTable& table = tables.tables().front();
+  for (const TuneJob& one : jobs) {
+    const std::vector<TunedEntry> entries = table.entries_for(one.plan.spec.gemm());
+    ASSERT_FALSE(entries.empty()) << one.name;
+    const Plan plan = resolve(one.plan.spec, one.plan.target, tables);
+    for (const TunedEntry& entry : entries) {
+      EXPECT_EQ(kernel_label(plan.kernels[plan.kernel_for(entry.m_last)]), entry.kernel);
+    }
+  }
+  EXPECT_EQ(table.entries().size(), report.entries.size());
 }
 
 TEST_F(TunerTest, MeasuredTimesWinOverPredictedOnes) {
