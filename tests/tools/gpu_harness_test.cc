@@ -6,8 +6,10 @@
 #include <cstring>
 #include <vector>
 
+#include "generator/spec/meaning.h"
 #include "heddle/weights.h"
 #include "tests/attention_spec.h"
+#include "tests/byte_gemm.h"
 #include "tools/gpu_harness/bench_cache.h"
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -40,6 +42,24 @@ TEST(GemmFloor, TrafficCountsWhatElseALaunchReads) {
   EXPECT_EQ(traffic_bytes(spec, 5), plain + 2 * 8192);
   spec.epilogue.residual = true;
   EXPECT_EQ(traffic_bytes(spec, 5), plain + 2 * 8192 + 2 * 5 * 8192);
+}
+
+TEST(WeightCopies, TheirUnitIsAGemmWhereTheWholeIs) {
+  GemmSpec gated = block_gemm(1024, 512);
+  gated.epilogue = {false, Activation::kSilu, false, true};
+  for (const GemmSpec& spec : {gated, block_gemm(1024, 512), large_spec(),
+                               byte_gemm(72, 512, DType::kInt8), block_gemm(72, 512)}) {
+    ASSERT_TRUE(check_meaning(spec).empty());
+    const GemmSpec unit = spec_of_unit(spec);
+    EXPECT_TRUE(check_meaning(unit).empty());
+    EXPECT_LE(unit.shape.n, spec.shape.n);
+    // Its scales of blocks, too, end where those of the next unit begin.
+    const WeightLayout layout = weight_layout(unit);
+    const std::int64_t tiles = (layout.row_blocks + 3) / 4;
+    if (unit.shape.n == spec.shape.n || layout.block_bytes == 0) continue;
+    EXPECT_EQ(layout.tensor_offset - layout.channel_offset,
+              static_cast<std::size_t>(tiles * layout.chunks_per_row_block * layout.block_bytes));
+  }
 }
 
 TEST(GemmFloor, MemoryBoundsFewTokensAndTensorCoresMany) {

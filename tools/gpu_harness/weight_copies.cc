@@ -12,17 +12,11 @@ constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times
 constexpr std::int64_t kUnitRows = 8 * WeightLayout::kRowBlock;
 constexpr std::uint32_t kSeed = 1;
 
-GemmSpec unit_spec(const GemmSpec& spec) {
-  GemmSpec unit = spec;
-  unit.shape.n = std::min(spec.shape.n, kUnitRows);
-  return unit;
-}
-
 // Row blocks follow each other in every part of the layout, so a part is its first ones, repeated.
 DeviceBuffer packed_of(const GemmSpec& spec, const std::vector<std::uint8_t>& unit,
                        const OwnedStream& stream) {
   const WeightLayout whole = weight_layout(spec);
-  const WeightLayout part = weight_layout(unit_spec(spec));
+  const WeightLayout part = weight_layout(spec_of_unit(spec));
   const std::size_t channel_bytes = part.tensor_offset - part.channel_offset;
   DeviceBuffer packed(whole.total_bytes);
   packed.upload(unit.data(), part.channel_offset, stream);
@@ -49,13 +43,21 @@ std::vector<DeviceBuffer> copies_of(DeviceBuffer original, std::size_t copies,
 
 }  // namespace
 
+GemmSpec spec_of_unit(const GemmSpec& spec) {
+  // Gates and ups have whole blocks of scales each.
+  const bool pairs_of_blocks = spec.weight.has_blocks() && spec.epilogue.gated;
+  GemmSpec unit = spec;
+  unit.shape.n = std::min(spec.shape.n, pairs_of_blocks ? 2 * kUnitRows : kUnitRows);
+  return unit;
+}
+
 std::size_t copies_for(std::size_t bytes) {
   return 1 + kRotationBytes / std::max<std::size_t>(bytes, 1);
 }
 
 WeightCopies::WeightCopies(const GemmSpec& spec, const HelperKernels& helpers,
                            const OwnedStream& stream, std::size_t copies)
-    : spec_(spec), helpers_(helpers), stream_(stream), unit_(unit_spec(spec), kSeed, stream) {
+    : spec_(spec), helpers_(helpers), stream_(stream), unit_(spec_of_unit(spec), kSeed, stream) {
   DeviceBuffer packed = packed_of(spec, unit_.packed(), stream);
   if (copies == 0) copies = copies_for(packed.bytes());
   packed_ = copies_of(std::move(packed), copies, stream);

@@ -16,6 +16,9 @@ namespace heddle {
 // Copies of `bytes` each that no cache holds together.
 std::size_t copies_for(std::size_t bytes);
 
+// The rows that all others repeat, as a gemm of their own.
+GemmSpec spec_of_unit(const GemmSpec& spec);
+
 // The rows of a few row blocks are random; all others repeat them, which no kernel can tell and
 // which spares the host the work. Needs a current context.
 class WeightCopies {
