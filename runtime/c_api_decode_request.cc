@@ -34,7 +34,8 @@ const std::vector<NamedDecodeRequest>& known_requests() {
 }  // namespace
 
 DType dtype_of(const heddle_text& text) {
-  return word_of(text, std::array{DType::kFp16, DType::kBf16}, "dtype");
+  return word_of(text, std::array{DType::kFp16, DType::kBf16, DType::kInt8, DType::kFp8E4m3},
+                 "dtype");
 }
 
 DecodeRequest to_cpp(const heddle_decode_request& given) {
@@ -48,7 +49,8 @@ DecodeRequest to_cpp(const heddle_decode_request& given) {
   request.order =
       word_of(given.order,
               std::array{ElementOrder::kFragment, ElementOrder::kLinear, ElementOrder::kAwq,
-                         ElementOrder::kEvenOdd, ElementOrder::kTrtllm, ElementOrder::kPermutation},
+                         ElementOrder::kEvenOdd, ElementOrder::kTrtllm, ElementOrder::kPermutation,
+                         ElementOrder::kByteFragment},
               "order");
   request.zero_order =
       word_of(given.zero_order, std::array{ZeroOrder::kRows, ZeroOrder::kElements}, "zero_order");

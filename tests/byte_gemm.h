@@ -35,6 +35,15 @@ inline GemmSpec block_gemm(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
+// Weights of four bits in groups of 128 columns, or kPerChannel, scales in FP16.
+inline GemmSpec four_bit_gemm(std::int64_t n, std::int64_t k, DType dtype, int group_size = 128) {
+  GemmSpec spec = byte_gemm(n, k, dtype);
+  spec.weight = {};
+  spec.weight.group_size = group_size;
+  spec.weight.interleave = Interleave::kByteFragment;
+  return spec;
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TESTS_BYTE_GEMM_H_

@@ -80,6 +80,18 @@ void set_rows_apart(DecodePlan& plan) {
   }
 }
 
+// Codes that become bytes: those of a register lie in the bytes of a word, the next register's,
+// which is of row g + 8, above them.
+void set_byte_fields(DecodePlan& plan) {
+  constexpr int kRegisters = 4, kBytes = 4;
+  plan.words = 2;
+  for (int reg = 0; reg < kRegisters; ++reg) {
+    for (int byte = 0; byte < kBytes; ++byte) {
+      plan.field_of.push_back(reg / 2 * 2 * kBytes + 2 * byte + reg % 2);
+    }
+  }
+}
+
 // A pair of elements at bits [first, first + bits) of both halves of a word, from bit `from` of the
 // code on.
 void append_pair(DecodePlan& plan, int pair, int word, int first, int count) {
@@ -209,6 +221,12 @@ void set_bit_order(DecodePlan& plan) {
                            request.permutation.size(), bits));
       }
       set_fields(plan, request.permutation);
+      break;
+    case ElementOrder::kByteFragment:
+      if (bits != 4 || request.kind != CodeKind::kInteger) {
+        refuse("the order byte_fragment is one of integers of 4 bits");
+      }
+      set_byte_fields(plan);
       break;
   }
   spell_fields(plan);

@@ -11,18 +11,21 @@ namespace heddle {
 namespace {
 
 // What decoding costs in each of the ways that kernels ask for it.
-constexpr std::size_t kColumns = 5;
+constexpr std::size_t kColumns = 7;
 using Costs = std::array<std::string, kColumns>;
 constexpr std::string_view kTitles =
     "| source | order | FP16 | FP16, power to scale | BF16 | BF16, power to scale | BF16, times "
-    "scale |\n| --- | --- | --: | --: | --: | --: | --: |\n";
+    "scale | INT8 | e4m3 |\n| --- | --- | --: | --: | --: | --: | --: | --: | --: |\n";
 
 std::size_t column_of(const DecodeRequest& request) {
-  if (request.fold_scale) return kColumns - 1;
+  constexpr std::size_t kTimesScale = 4, kInt8 = 5, kE4m3 = 6;
+  if (request.dtype == DType::kInt8) return kInt8;
+  if (request.dtype == DType::kFp8E4m3) return kE4m3;
+  if (request.fold_scale) return kTimesScale;
   return (request.dtype == DType::kFp16 ? 0 : 2) + (request.fold_power ? 1 : 0);
 }
 
-constexpr bool kMayHaveZeros[kColumns] = {true, true, true, true, false};
+constexpr bool kMayHaveZeros[kColumns] = {true, true, true, true, false, true, true};
 
 std::string source_of(const DecodeRequest& request) {
   if (request.kind == CodeKind::kTable) return "nf4";

@@ -12,6 +12,8 @@ void derive_float(DecodePlan& plan);
 void derive_table(DecodePlan& plan);
 // Codes that are values of the destination's type.
 void derive_plain(DecodePlan& plan);
+// Integers to INT8 or FP8.
+void derive_byte_codes(DecodePlan& plan);
 
 // Both halves alike.
 constexpr std::uint32_t both_halves(std::uint32_t half) { return half << 16 | half; }

@@ -58,9 +58,33 @@ std::string why_no_float(const DecodeRequest& request) {
   return {};
 }
 
+bool is_to_bytes(const DecodeRequest& request) {
+  return request.dtype == DType::kInt8 || request.dtype == DType::kFp8E4m3;
+}
+
+std::string why_no_bytes(const DecodeRequest& request) {
+  if (request.kind != CodeKind::kInteger || request.bits != 4) {
+    return fmt::format("only integers of 4 bits become {}", to_string(request.dtype));
+  }
+  if (request.fold_scale) return "scales do not meet codes of eight bits";
+  if (request.zero_order != ZeroOrder::kRows) return "codes of eight bits have zero points of rows";
+  if (request.order != ElementOrder::kByteFragment) {
+    return fmt::format("codes that become {} have the order byte_fragment",
+                       to_string(request.dtype));
+  }
+  return {};
+}
+
 std::string why_unsupported(const DecodeRequest& request) {
-  if (request.dtype == DType::kFp32) return "weights decode to fp16 or bf16 only";
+  const bool is_16_bits = request.dtype == DType::kFp16 || request.dtype == DType::kBf16;
+  if (!is_16_bits && !is_to_bytes(request)) {
+    return "weights decode to fp16, bf16, int8 or fp8_e4m3 only";
+  }
   if (request.zero_point == ZeroPoint::kFloat) return "there is no plan for float zero points";
+  if (is_to_bytes(request)) return why_no_bytes(request);
+  if (request.order == ElementOrder::kByteFragment) {
+    return "codes in the order byte_fragment become eight bits";
+  }
   if (request.fold_scale) {
     if (std::string why = why_no_scale(request); !why.empty()) return why;
   }
@@ -87,7 +111,7 @@ DecodePlan derive_decode_plan(const DecodeRequest& request) {
   set_bit_order(plan);
   switch (request.kind) {
     case CodeKind::kInteger:
-      derive_integer(plan);
+      is_to_bytes(request) ? derive_byte_codes(plan) : derive_integer(plan);
       break;
     case CodeKind::kFloat:
       is_plain(request) ? derive_plain(plan) : derive_float(plan);

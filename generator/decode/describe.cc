@@ -38,6 +38,10 @@ class OperationText {
       case DecodeOpcode::kScale:
         return fmt::format("fma   {} * {}.{} - {}.{}", a, of_group(op_.factor), half(),
                            of_group(op_.group), half());
+      case DecodeOpcode::kIntSub:
+        return fmt::format("isub  {}, {}", a, last());
+      case DecodeOpcode::kIntMulAdd:
+        return fmt::format("imad  {} * 0x{:02x} + {}", a, op_.imm, last());
     }
     return {};
   }

@@ -83,6 +83,10 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& 
             static_cast<std::uint16_t>((half(in.a, s) ^ half(op.imm, s)) & 0x8000);
         return float16_fma(format, half(in.a, s), half(op.imm, s), minus_zero);
       });
+    case DecodeOpcode::kIntSub:
+      return in.a - in.last;
+    case DecodeOpcode::kIntMulAdd:
+      return in.a * op.imm + in.last;
   }
   return 0;
 }
@@ -116,7 +120,9 @@ std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
       group_words.size() != static_cast<std::size_t>(plan.group_words)) {
     throw Error(ErrorCategory::kUsage, "decode.words", "not the number of words that the plan has");
   }
-  const Float16Format format = float16_format(plan.request.dtype);
+  // Of operations on 16-bit floats, which plans to eight bits do not have.
+  const Float16Format format =
+      plan.makes_bytes() ? Float16Format{} : float16_format(plan.request.dtype);
   std::vector<std::uint32_t> group;
   if (plan.group_words != 0) {
     const std::vector<std::uint32_t> registers = run(plan.group_ops, format, group_words, {});
@@ -124,10 +130,12 @@ std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
   }
   const std::vector<std::uint32_t> registers = run(plan.ops, format, words, group);
   std::vector<std::uint16_t> elements;
-  elements.reserve(2 * plan.outputs.size());
+  const int bits = plan.makes_bytes() ? 8 : 16;
+  elements.reserve(32 / bits * plan.outputs.size());
   for (const int reg : plan.outputs) {
-    elements.push_back(half(registers.at(reg), 0));
-    elements.push_back(half(registers.at(reg), 16));
+    for (int bit = 0; bit < 32; bit += bits) {
+      elements.push_back(static_cast<std::uint16_t>(registers.at(reg) >> bit & ((1u << bits) - 1)));
+    }
   }
   return elements;
 }

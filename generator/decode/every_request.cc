@@ -77,6 +77,24 @@ void add_scaled_integers(std::vector<NamedDecodeRequest>& list) {
   }
 }
 
+// Integers that are multiplied by activations of eight bits.
+void add_byte_codes(std::vector<NamedDecodeRequest>& list) {
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
+    for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        DecodeRequest request;
+        request.type = type;
+        request.zero_point = zero;
+        request.dtype = dtype;
+        request.order = ElementOrder::kByteFragment;
+        list.push_back({fmt::format("{}{}{}, byte_fragment", to_string(type), request.bits,
+                                    zero == ZeroPoint::kInt ? " - zero point" : ""),
+                        request});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype) {
@@ -136,6 +154,7 @@ std::vector<NamedDecodeRequest> every_decode_request() {
                     float_request(same.exponent_bits, same.mantissa_bits, dtype)});
   }
   add_scaled_integers(list);
+  add_byte_codes(list);
   return list;
 }
 

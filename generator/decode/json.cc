@@ -29,6 +29,10 @@ std::string_view opcode_name(DecodeOpcode opcode) {
       return "mul";
     case DecodeOpcode::kScale:
       return "scale";
+    case DecodeOpcode::kIntSub:
+      return "int_sub";
+    case DecodeOpcode::kIntMulAdd:
+      return "int_mul_add";
   }
   return "";
 }
@@ -80,7 +84,12 @@ void add_operands(ordered_json& j, const DecodeOp& op) {
       j["factor_of_group"] = op.factor;
       j["row"] = op.row;
       break;
+    case DecodeOpcode::kIntMulAdd:
+      j["factor"] = op.imm;
+      if (op.b >= 0) j["b"] = op.b;
+      return;
     case DecodeOpcode::kSub:
+    case DecodeOpcode::kIntSub:
       break;
   }
   if (op.last == LastOperand::kGroup) j["group"] = op.group;
@@ -177,6 +186,8 @@ std::string_view to_string(ElementOrder order) noexcept {
       return "trtllm";
     case ElementOrder::kPermutation:
       return "permutation";
+    case ElementOrder::kByteFragment:
+      return "byte_fragment";
   }
   return "";
 }

@@ -41,7 +41,8 @@ class Cases {
   void set_zeros(unsigned first, unsigned second) {
     if (!with_zeros() && !with_scales()) return;
     for (int e = 0; e < plan_.elements(); ++e) {
-      const bool is_first = by_element() ? e % 2 == 0 : e / 2 % 2 == 0;
+      const int of_register = plan_.makes_bytes() ? 4 : 2;
+      const bool is_first = by_element() ? e % 2 == 0 : e / of_register % 2 == 0;
       one_.zeros[e] = is_first ? first : second;
       if (by_element()) write_code(plan_, e, one_.zeros[e], one_.group_words);
     }

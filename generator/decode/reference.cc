@@ -1,4 +1,5 @@
 // What a code means, by exact arithmetic.
+#include <algorithm>
 #include <cmath>
 
 #include "generator/decode/float16.h"
@@ -29,10 +30,27 @@ double float_value(const DecodeRequest& request, unsigned code) {
   return sign * std::ldexp(implicit + mantissa, scale);
 }
 
+// The INT8 or e4m3 code of a number that has one.
+std::uint16_t byte_code(DType dtype, double value) {
+  if (dtype == DType::kInt8) {
+    return static_cast<std::uint8_t>(static_cast<std::int8_t>(std::lrint(value)));
+  }
+  constexpr int kMantissaBits = 3, kBias = 7;
+  const double magnitude = std::fabs(value);
+  const int binade = magnitude == 0 ? 1 - kBias : std::max(std::ilogb(magnitude), 1 - kBias);
+  const auto units = std::lrint(std::ldexp(magnitude, kMantissaBits - binade));
+  const auto base = (binade + kBias - 1) << kMantissaBits;
+  return static_cast<std::uint16_t>((value < 0 ? 0x80 : 0) | (base + units));
+}
+
 }  // namespace
 
 std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsigned zero,
                                int exponent, double scale) {
+  if (request.dtype == DType::kInt8 || request.dtype == DType::kFp8E4m3) {
+    const int value = integer_value(request, code) - integer_offset(request, zero);
+    return byte_code(request.dtype, std::ldexp(value, -exponent));
+  }
   const Float16Format format = float16_format(request.dtype);
   switch (request.kind) {
     case CodeKind::kInteger: {

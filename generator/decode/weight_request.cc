@@ -19,6 +19,8 @@ ElementOrder order_of(Interleave interleave) {
       return ElementOrder::kTrtllm;
     case Interleave::kPermutation:
       return ElementOrder::kPermutation;
+    case Interleave::kByteFragment:
+      return ElementOrder::kByteFragment;
     case Interleave::kSwizzle128b:
       throw Error(
           ErrorCategory::kUnsupported, "decode.unsupported",
@@ -61,7 +63,8 @@ DecodeRequest request_of(const WeightSpec& weight, DType dtype) {
 }  // namespace
 
 DecodeRequest decode_request(const WeightSpec& weight, DType dtype) {
-  DecodeRequest request = request_of(weight, dtype);
+  // All integers of four bits less another are e4m3, which meets e5m2, too.
+  DecodeRequest request = request_of(weight, dtype == DType::kFp8E5m2 ? DType::kFp8E4m3 : dtype);
   request.order = order_of(weight.interleave);
   request.permutation = weight.permutation;
   return request;

@@ -20,6 +20,7 @@ bool is_integer(DecodeOpcode opcode) {
     case DecodeOpcode::kMulAdd:
     case DecodeOpcode::kMul:
     case DecodeOpcode::kScale:
+    case DecodeOpcode::kIntMulAdd:  // the multipliers' units
       return false;
     default:
       return true;
@@ -46,7 +47,14 @@ double decode_instructions(const Plan& plan, ScaleMode mode) {
 
 // A tile of 16 rows by 8 tokens has four sums in a lane, for each entry of scales.
 double scaled_sums(const Plan& plan, ScaleMode mode) {
-  return mode == ScaleMode::kAccumulator ? 4.0 * plan.layout.groups_per_chunk : 0;
+  const GemmSpec& spec = plan.spec.gemm();
+  const double sums = 4.0 * plan.layout.groups_per_chunk;
+  if (mode == ScaleMode::kAccumulator) return sums;
+  // Integers become FP32 first.
+  if (mode == ScaleMode::kGroup) return spec.activation == DType::kInt8 ? 2 * sums : sums;
+  const bool promotes = spec.has_byte_activations() && spec.activation != DType::kInt8 &&
+                        spec.accumulation == Accumulation::kPromoted;
+  return promotes ? 4 : 0;
 }
 
 }  // namespace

@@ -60,9 +60,7 @@ int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decod
 }
 
 // Codes are multiplied as they are.
-bool decodes_nothing(ScaleMode mode) {
-  return mode == ScaleMode::kProduct || mode == ScaleMode::kBlock;
-}
+bool decodes_nothing(const Plan& plan) { return plan.decode.elements() == 0; }
 
 }  // namespace
 
@@ -78,7 +76,9 @@ bool folds_scale(const GemmSpec& spec) {
 }
 
 ScaleMode scale_mode_of_bytes(const GemmSpec& spec) {
-  return spec.weight.has_blocks() ? ScaleMode::kBlock : ScaleMode::kProduct;
+  if (spec.weight.has_blocks()) return ScaleMode::kBlock;
+  const int group = spec.weight.group_size;
+  return group == kPerChannel || group == kPerTensor ? ScaleMode::kProduct : ScaleMode::kGroup;
 }
 
 std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout) {
@@ -112,7 +112,7 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
 
 DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (mode == ScaleMode::kNone || decodes_nothing(mode)) return plan.decode;
+  if (mode == ScaleMode::kNone || spec.has_byte_activations()) return plan.decode;
   DecodeRequest request = plan.decode.request;
   request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
   request.fold_power = !request.fold_scale && folds_power(spec, mode);
@@ -120,7 +120,8 @@ DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
 }
 
 device::Scaling scaling_of(const Plan& plan, ScaleMode mode) {
-  if (decodes_nothing(mode)) return {mode, 0, 0};
+  if (decodes_nothing(plan)) return {mode, 0, 0};
+  if (plan.decode.makes_bytes()) return {mode, plan.decode.result_exponent, 0};
   const DecodePlan decode = decode_plan_of(plan, mode);
   const int of_scale = power_of_scale(plan.spec.gemm(), mode, decode);
   return {mode, decode.result_exponent - of_scale, of_scale};
@@ -138,6 +139,8 @@ std::string_view to_string(ScaleMode mode) noexcept {
       return "product";
     case ScaleMode::kBlock:
       return "block";
+    case ScaleMode::kGroup:
+      return "group";
     case ScaleMode::kNone:
       return "none";
   }
@@ -148,6 +151,7 @@ std::string scale_text(ScaleMode mode) {
   if (mode == ScaleMode::kNone) return "no scales";
   if (mode == ScaleMode::kProduct) return "scales of token and row on the sums";
   if (mode == ScaleMode::kBlock) return "scales of token and block on the sums of 128 columns";
+  if (mode == ScaleMode::kGroup) return "scales of groups on their sums, of tokens on all of them";
   return "scale on " + std::string(to_string(mode));
 }
 

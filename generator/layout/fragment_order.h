@@ -1,4 +1,5 @@
-// Where each weight of a 16 by 16 tile lies: the A operand of mma.m16n8k16.
+// Where each weight of a tile lies: of 16 by 16 the A operand of mma.m16n8k16 in 16 bits, of 16 by
+// 32 that of mma.m16n8k32 in eight.
 #ifndef HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_
 #define HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_
 
@@ -15,6 +16,14 @@ constexpr FragmentElement fragment_element(int lane, int element) {
   const int t = lane % 4;
   const int reg = element / 2;
   return {g + 8 * (reg % 2), 2 * t + element % 2 + 8 * (reg / 2)};
+}
+
+// The same of eight bits: element e of 16 is byte e % 4 of register a_(e / 4).
+constexpr FragmentElement byte_fragment_element(int lane, int element) {
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const int reg = element / 4;
+  return {g + 8 * (reg % 2), 4 * t + element % 4 + 16 * (reg / 2)};
 }
 
 // The columns whose words one lane loads together.

@@ -19,8 +19,13 @@ namespace heddle {
 namespace {
 
 constexpr int kLanes = 32;
-constexpr int kTileK = 16;
-constexpr int kTileElements = 8;  // of one lane in a 16 by 16 tile
+
+// A tile of 16 rows, the A operand of a matrix instruction.
+struct Tile {
+  int columns;
+  int elements;  // of one lane
+};
+constexpr Tile kTile{16, 8}, kByteTile{32, 16};
 
 // Where the bits of the codes lie, and no more of a plan: the order inside a word does not depend
 // on the destination's type, and deriving operations for each panel of rows takes its time.
@@ -28,7 +33,8 @@ constexpr int kTileElements = 8;  // of one lane in a 16 by 16 tile
 DecodePlan bit_places(const WeightSpec& weight) {
   DecodePlan plan;
   if (weight.interleave == Interleave::kSwizzle128b) return plan;
-  plan.request = decode_request(weight, DType::kFp16);
+  const bool to_bytes = weight.interleave == Interleave::kByteFragment;
+  plan.request = decode_request(weight, to_bytes ? DType::kInt8 : DType::kFp16);
   set_bit_order(plan);
   return plan;
 }
@@ -49,6 +55,7 @@ class Walk {
         code_bytes_(static_cast<std::int64_t>(code_bytes(spec.weight))),
         layout_(weight_layout(spec)),
         plan_(bit_places(weight_)),
+        tile_(is_to_bytes() ? kByteTile : kTile),
         mask_((1u << weight_.bits) - 1),
         pack_chunk_(has_words() ? chunk_packer(plan_) : nullptr),
         groups_(groups_along_k(weight_, k_)),
@@ -93,6 +100,7 @@ class Walk {
     return block * kHalfRows + i % kHalfRows + (i < kHalfRows ? 0 : n_ / 2);
   }
 
+  bool is_to_bytes() const { return weight_.interleave == Interleave::kByteFragment; }
   // Whether a chunk has the words of its lanes one after the other.
   bool has_words() const {
     return weight_.interleave != Interleave::kTrtllm &&
@@ -136,7 +144,7 @@ class Walk {
 
   // One lane's words of 64 columns, unit by unit.
   void move_lane(Packed* chunk, int half, int lane, std::int64_t block, std::int64_t first_column) {
-    const int unit_columns = plan_.elements() / kTileElements * kTileK;
+    const int unit_columns = plan_.elements() / tile_.elements * tile_.columns;
     for (int unit = 0; unit * unit_columns < kHalfK; ++unit) {
       std::vector<std::uint32_t>& words = unit_words_;
       words.assign(static_cast<std::size_t>(plan_.words), 0);
@@ -156,9 +164,11 @@ class Walk {
   void move_unit(std::vector<std::uint32_t>& words, int lane, std::int64_t block,
                  std::int64_t first_column) {
     for (int e = 0; e < plan_.elements(); ++e) {
-      const FragmentElement place = fragment_element(lane, e % kTileElements);
+      const int of_tile = e % tile_.elements;
+      const FragmentElement place =
+          is_to_bytes() ? byte_fragment_element(lane, of_tile) : fragment_element(lane, of_tile);
       const std::int64_t row = row_of(block, place.row);
-      const std::int64_t column = first_column + e / kTileElements * kTileK + place.column;
+      const std::int64_t column = first_column + e / tile_.elements * tile_.columns + place.column;
       const bool inside = row < n_ && column < k_;
       if constexpr (kPacking) {
         std::uint32_t code = padding_code(weight_);
@@ -264,6 +274,7 @@ class Walk {
   const std::int64_t code_bytes_;
   const WeightLayout layout_;
   const DecodePlan plan_;
+  const Tile tile_;
   const std::uint32_t mask_;
   const PackChunk pack_chunk_;  // for whole chunks; null: the slow way only
   const std::int64_t groups_;

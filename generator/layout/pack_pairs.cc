@@ -188,6 +188,29 @@ void pack_halves(const ChunkRows& codes, std::uint8_t* chunk) {
   }
 }
 
+// Codes of four bits that become bytes: a word is four neighbouring ones of row g, and four of row
+// g + 8 above them.
+void pack_byte_fragments(const ChunkRows& codes, std::uint8_t* chunk) {
+  constexpr int kBits = 4, kCodesOfWord = 4, kWords = 4;
+  constexpr std::uint32_t kCodes = 0x0f0f0f0f;
+  const auto four = [](const std::uint8_t* at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value & kCodes;
+  };
+  for (int half = 0; half < WeightLayout::kChunkK / kHalfK; ++half) {
+    std::uint8_t* const to = chunk + half * WeightLayout::kRowBlock * kHalfK * kBits / 8;
+    for (int lane = 0; lane < 32; ++lane) {
+      const std::int64_t row = lane / 4 * codes.stride;
+      for (int i = 0; i < kWords; ++i) {
+        const std::int64_t at = row + half * kHalfK + 16 * i + kCodesOfWord * (lane % 4);
+        const std::uint32_t word = four(codes.lower + at) | four(codes.upper + at) << kBits;
+        std::memcpy(to + lane_word_offset(kBits, lane, i), &word, sizeof word);
+      }
+    }
+  }
+}
+
 template <class Order>
 PackChunk packer_of(const DecodePlan& plan) {
   return has_runs_of<Order>(plan) ? pack_chunk<Order> : nullptr;
@@ -197,6 +220,7 @@ PackChunk packer_of(const DecodePlan& plan) {
 
 PackChunk chunk_packer(const DecodePlan& plan) {
   if constexpr (std::endian::native != std::endian::little) return nullptr;
+  if (plan.request.order == ElementOrder::kByteFragment) return pack_byte_fragments;
   switch (plan.request.bits) {
     case 1:
       return packer_of<Unit<1>>(plan);

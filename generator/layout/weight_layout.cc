@@ -68,6 +68,8 @@ int layout_version(const WeightSpec& weight) noexcept {
   constexpr int kSignsApart = 2;
   constexpr int kMovedEntries = 3;
   constexpr int kSwizzledRows = 4;
+  constexpr int kByteFragments = 5;
+  if (weight.interleave == Interleave::kByteFragment) return kByteFragments;
   if (weight.interleave == Interleave::kSwizzle128b) return kSwizzledRows;
   if (weight.group_offset != 0) return kMovedEntries;
   const bool apart = weight.type == WeightType::kE2m1 && weight.interleave == Interleave::kFragment;

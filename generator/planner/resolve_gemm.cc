@@ -12,6 +12,7 @@
 #include "generator/planner/measured_costs.h"
 #include "generator/planner/refuse_if_any.h"
 #include "generator/planner/tuned_choice.h"
+#include "generator/spec/byte_meaning.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
@@ -43,6 +44,9 @@ std::string scale_text(const Plan& plan) {
   if (spec.weight.has_blocks()) {
     return "scales of tokens and blocks on the sums of 128 columns: they differ from one to the "
            "next";
+  }
+  if (spec.has_byte_activations() && plan.layout.groups_per_chunk != 0) {
+    return "scales of groups on the sums of each, of tokens on the sums of all of K";
   }
   if (spec.has_byte_activations()) {
     return "scales of tokens and rows on the sums of all of K: they are the same for it";
@@ -107,7 +111,7 @@ void resolve_gemm(Plan& plan, const TunedTable* table) {
   std::vector<Problem> problems = check_meaning(gemm);
   for (Problem& problem : refuse_pair(gemm, plan.target)) problems.push_back(std::move(problem));
   refuse_if_any(plan.spec, std::move(problems));
-  if (!gemm.has_byte_activations()) {
+  if (!gemm.has_byte_activations() || decodes_to_bytes(gemm)) {
     plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
   }
   plan.layout = weight_layout(gemm);

@@ -31,6 +31,10 @@ std::string expression(const DecodeOp& op) {
       return fmt::format("Value::fms2({}, 0x{:08x}u, {})", a, op.imm, last);
     case DecodeOpcode::kMulAdd:
       return fmt::format("Value::fma2({}, 0x{:08x}u, {})", a, op.imm, last);
+    case DecodeOpcode::kIntSub:
+      return fmt::format("{} - {}", a, last);
+    case DecodeOpcode::kIntMulAdd:
+      return fmt::format("{} * 0x{:02x}u + {}", a, op.imm, last);
     case DecodeOpcode::kScale: {
       const char* of_row = op.row == 0 ? "low_twice" : "high_twice";
       return fmt::format("Value::fms2({}, {}(g[{}]), {}({}))", a, of_row, op.factor, of_row, last);
@@ -59,14 +63,16 @@ std::string fields_comment(const DecodePlan& plan) {
   return text + ".\n";
 }
 
+constexpr std::size_t kRegistersPerTile = 4;
+std::size_t tiles_of(const DecodePlan& plan) { return plan.outputs.size() / kRegistersPerTile; }
+
 // Words of a unit in, A operands of its tiles out.
 std::string unit_text(const DecodePlan& plan, std::size_t registers) {
-  constexpr int kRegistersPerTile = 4;
   const bool has_group = !plan.group_outputs.empty();
   std::string text = fmt::format(
       "  static __device__ __forceinline__ void unit(const u32 (&words)[{}], int unit,\n"
       "                                              const u32 (&{})[{}], u32 (&a)[{}][{}]) {{\n",
-      plan.request.bits, has_group ? "g" : "", registers, plan.elements() / 8, kRegistersPerTile);
+      plan.request.bits, has_group ? "g" : "", registers, tiles_of(plan), kRegistersPerTile);
   for (int i = 0; i < plan.words; ++i) {
     text += fmt::format("    const u32 r{} = words[{} * unit + {}];\n", i, plan.words, i);
   }
@@ -113,8 +119,9 @@ std::string group_text(const DecodePlan& plan, std::size_t registers) {
 std::string decode_text(const DecodePlan& plan) {
   const std::size_t registers = plan.group_outputs.empty() ? 1 : plan.group_outputs.size();
   std::string text = "struct Decode {\n  using Value = Config::Value;\n";
-  text += fmt::format("  static constexpr int kTiles = {};  // 16 by 16 tiles in a unit\n",
-                      plan.elements() / 8);
+  text +=
+      fmt::format("  static constexpr int kTiles = {};  // of a matrix instruction, in a unit\n",
+                  tiles_of(plan));
   text += fmt::format("  static constexpr int kGroupRegisters = {};\n", registers);
   text += fmt::format("  static constexpr bool kScales = {};  // the weights, too\n\n",
                       plan.request.fold_scale);

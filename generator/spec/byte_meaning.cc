@@ -9,6 +9,10 @@ namespace {
 std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 
+bool is_of_bytes(Interleave interleave) {
+  return interleave == Interleave::kSwizzle128b || interleave == Interleave::kByteFragment;
+}
+
 // The rules of one spec, each a line.
 class Rules {
  public:
@@ -26,15 +30,16 @@ class Rules {
     unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
            "only products of FP8 are added in two ways", quoted(to_string(gemm_.accumulation)),
            "\"promoted\"");
-    unless(gemm_.weight.interleave != Interleave::kSwizzle128b, "/weight/interleave",
-           "the order of codes that are multiplied as they are, by activations of 8 bits",
+    unless(!is_of_bytes(gemm_.weight.interleave), "/weight/interleave",
+           "the order of codes that are multiplied by activations of 8 bits",
            quoted(to_string(gemm_.weight.interleave)), "another interleave");
   }
 
   void check_eight_bits() {
     check_columns();
     check_activations();
-    check_weights();
+    decodes_to_bytes(gemm_) ? check_decoded_weights() : check_byte_weights();
+    check_scales();
     unless(gemm_.output.has_value(), "/output/dtype",
            "with activations of 8 bits the type of Y has no default", "none",
            "\"fp16\", \"bf16\" or \"fp32\"");
@@ -77,6 +82,8 @@ class Rules {
     unless(gemm_.activation_scale.symmetric ||
                (is_integer_x() && granularity_of_x == RowGranularity::kToken),
            "/activation/symmetric", "only INT8 per token has zero points", "false", "true");
+    unless(gemm_.activation_scale.symmetric || !decodes_to_bytes(gemm_), "/activation/symmetric",
+           "weights of 4 bits have no sums of rows to multiply zero points by", "false", "true");
     unless(!gemm_.pre_scale, "/activation/pre_scale",
            "factors of columns are applied before rows are rounded to 8 bits, by row_transform",
            "true", "false");
@@ -84,32 +91,70 @@ class Rules {
            "false");
   }
 
-  void check_weights() {
+  // Of codes that are multiplied as they are.
+  void check_byte_weights() {
     const WeightSpec& weight = gemm_.weight;
     const bool floats = weight.type == WeightType::kE4m3 || weight.type == WeightType::kE5m2;
     const bool integers = weight.type == WeightType::kInt && weight.bits == 8;
     unless(is_integer_x() ? integers : floats, "/weight/type",
-           "activations of 8 bits are multiplied by weights of the same kind",
-           quoted(to_string(weight.type)) + " of " + std::to_string(weight.bits) + " bits",
-           is_integer_x() ? "\"int\" of 8 bits" : "\"e4m3\" or \"e5m2\"");
+           "activations of 8 bits are multiplied by weights of the same kind, or of 4 bits",
+           type_text(), is_integer_x() ? "\"int\" of 8 bits" : "\"e4m3\" or \"e5m2\"");
     if (weight.has_blocks()) {
       check_blocks();
     } else {
-      unless(weight.group_size == kPerChannel || weight.group_size == kPerTensor,
-             "/weight/group_size", "the sums of all of K are scaled at once",
+      unless(!has_groups(), "/weight/group_size", "the sums of all of K are scaled at once",
              std::to_string(weight.group_size), "-1 (per channel) or 0 (per tensor)");
     }
     unless(weight.zero_point == ZeroPoint::kNone, "/weight/zero_point",
            "codes are multiplied as they are", quoted(to_string(weight.zero_point)), "\"none\"");
+    unless(weight.interleave == Interleave::kSwizzle128b, "/weight/interleave",
+           "codes that are multiplied as they are have one order",
+           quoted(to_string(weight.interleave)), "\"swizzle_128b\"");
+  }
+
+  // Of codes that become INT8 or e4m3, which have to hold every code less its zero point. What
+  // multiplies a float of four bits with its scale would round.
+  void check_decoded_weights() {
+    const WeightSpec& weight = gemm_.weight;
+    constexpr int kColumns = 32;  // of a matrix instruction
+    unless(is_integer(weight.type) && weight.bits == 4, "/weight/type",
+           "activations of 8 bits are multiplied by integers of 4 bits, or by 8 bits", type_text(),
+           "\"uint\" or \"int\" of 4 bits");
+    unless(!weight.has_blocks(), "/weight/group_rows", "blocks are of weights of 8 bits",
+           group_rows(), "1");
+    unless(!has_groups() || weight.group_size % kColumns == 0, "/weight/group_size",
+           "a group has whole columns of a matrix instruction", std::to_string(weight.group_size),
+           "-1 (per channel), 0 (per tensor), or a multiple of 32");
+    unless(weight.group_offset % kColumns == 0, "/weight/group_offset",
+           "a group has whole columns of a matrix instruction", std::to_string(weight.group_offset),
+           "a multiple of 32");
+    unless(!has_groups() || gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
+           "sums of groups leave the tensor cores to be scaled",
+           quoted(to_string(gemm_.accumulation)), "\"promoted\"");
+    unless(weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
+           "codes of 8 bits are integers less integers", quoted(to_string(weight.zero_point)),
+           "\"none\" or \"int\"");
+    unless(weight.interleave == Interleave::kByteFragment, "/weight/interleave",
+           "codes that become 8 bits have one order", quoted(to_string(weight.interleave)),
+           "\"byte_fragment\"");
+  }
+
+  void check_scales() {
+    const WeightSpec& weight = gemm_.weight;
     unless(!weight.tensor_scale, "/weight/tensor_scale",
            "a factor of all of W is part of its scales here", text_of(weight.tensor_scale),
            "false");
     unless(!has_small_scales(weight), "/weight/scale_dtype",
-           "scales of channels have 16 or 32 bits", quoted(to_string(weight.scale_dtype)),
-           "\"fp16\", \"bf16\" or \"fp32\"");
-    unless(weight.interleave == Interleave::kSwizzle128b, "/weight/interleave",
-           "codes that are multiplied as they are have one order",
-           quoted(to_string(weight.interleave)), "\"swizzle_128b\"");
+           "scales of channels and groups have 16 or 32 bits",
+           quoted(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"");
+  }
+
+  bool has_groups() const {
+    return gemm_.weight.group_size != kPerChannel && gemm_.weight.group_size != kPerTensor;
+  }
+  std::string type_text() const {
+    return quoted(to_string(gemm_.weight.type)) + " of " + std::to_string(gemm_.weight.bits) +
+           " bits";
   }
 
   // Sums of 128 columns are scaled by the token's factor and the block's.
@@ -145,10 +190,15 @@ class Rules {
 
 }  // namespace
 
+bool decodes_to_bytes(const GemmSpec& gemm) {
+  constexpr int kByteBits = 8;
+  return gemm.has_byte_activations() && gemm.weight.bits < kByteBits;
+}
+
 Interleave settled_interleave(const GemmSpec& gemm) {
   const Interleave given = gemm.weight.interleave;
-  const bool is_own = gemm.has_byte_activations() && given == Interleave::kFragment;
-  return is_own ? Interleave::kSwizzle128b : given;
+  if (!gemm.has_byte_activations() || given != Interleave::kFragment) return given;
+  return decodes_to_bytes(gemm) ? Interleave::kByteFragment : Interleave::kSwizzle128b;
 }
 
 void check_byte_activations(const GemmSpec& gemm, Problems& problems) {

@@ -7,7 +7,11 @@
 
 namespace heddle {
 
-// The order of the gemm's packed codes: of X of eight bits kFragment stands for kSwizzle128b.
+// Whether codes of W become those that X of eight bits is multiplied by: they have fewer bits.
+bool decodes_to_bytes(const GemmSpec& gemm);
+
+// The order of the gemm's packed codes: with X of eight bits kFragment stands for kSwizzle128b or,
+// of codes that are decoded, for kByteFragment.
 Interleave settled_interleave(const GemmSpec& gemm);
 
 // With X of eight bits: what weights, scales and output may be. With 16: that the fields of the

@@ -42,6 +42,10 @@ GemmSpec byte_gemm_of(const WeightOpSpec& spec) {
 
 void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems) {
   const WeightSpec& weight = spec.weight;
+  if (weight.interleave == Interleave::kByteFragment) {
+    problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
+                        quoted(to_string(weight.interleave)), "another interleave", ""});
+  }
   if (!is_in_rows(weight) && !weight.has_blocks()) return;
   if (op == Op::kRepack || spec.format != CheckpointFormat::kHeddle) {
     return refuse_checkpoint(weight, problems);

@@ -164,8 +164,8 @@ constexpr std::array<Field, 11> weight_fields(std::string_view scale_default) {
         .kind = FieldKind::kWord,
         .words = kInterleaveWords,
         .slot = slot<kWeight, &WeightSpec::interleave>(),
-        .doc = "order of the packed codes; fragment: that of the matrix instruction, which is "
-               "swizzle_128b with activations of 8 bits"},
+        .doc = "order of the packed codes; fragment: that of the matrix instruction, with "
+               "activations of 8 bits swizzle_128b or, of 4 bits, byte_fragment"},
        {.pointer = "/weight/permutation",
         .kind = FieldKind::kList,
         .max = kMostFields - 1,

@@ -55,6 +55,11 @@ void check_interleave(const WeightSpec& weight, Problems& problems) {
     case Interleave::kSwizzle128b:
       if (weight.bits != 8) refuse("only codes of 8 bits are multiplied as they are");
       break;
+    case Interleave::kByteFragment:
+      if (!is_integer(weight.type) || weight.bits != 4) {
+        refuse("only integers of 4 bits become codes of 8 bits");
+      }
+      break;
     case Interleave::kPermutation:
     case Interleave::kLinear:
     case Interleave::kFragment:

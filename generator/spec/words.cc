@@ -21,7 +21,7 @@ static_assert(word(kScaleDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
 static_assert(word(kWeightTypeWords, WeightType::kBf16) == "bf16");
 static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");
-static_assert(word(kInterleaveWords, Interleave::kSwizzle128b) == "swizzle_128b");
+static_assert(word(kInterleaveWords, Interleave::kByteFragment) == "byte_fragment");
 static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");
 static_assert(word(kOutputDTypeWords, DType::kFp32) == "fp32");
 static_assert(word(kActivationWords, Activation::kClampedSwiglu) == "clamped_swiglu");

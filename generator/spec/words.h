@@ -18,8 +18,9 @@ inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16"
 inline constexpr std::array<std::string_view, 10> kWeightTypeWords = {
     "uint", "int", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "nf4", "fp16", "bf16"};
 inline constexpr std::array<std::string_view, 3> kZeroPointWords = {"none", "int", "float"};
-inline constexpr std::array<std::string_view, 7> kInterleaveWords = {
-    "fragment", "linear", "awq", "even_odd", "trtllm", "permutation", "swizzle_128b"};
+inline constexpr std::array<std::string_view, 8> kInterleaveWords = {
+    "fragment", "linear",      "awq",          "even_odd",
+    "trtllm",   "permutation", "swizzle_128b", "byte_fragment"};
 inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"heddle", "awq", "gptq",
                                                                            "gptq_v2"};
 inline constexpr std::array<std::string_view, 3> kOutputDTypeWords = {"fp16", "bf16", "fp32"};

@@ -39,9 +39,19 @@ enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3, kInt8, kFp8E4m3, kFp8E5m2 
 // kNf4: the sixteen values of nf4_values(). kFp16, kBf16: weights that were not quantised.
 enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4, kFp16, kBf16 };
 enum class ZeroPoint { kNone, kInt, kFloat };
-// The order of the codes in a packed word; see ElementOrder. kSwizzle128b: of codes of eight bits
-// that matrix instructions read as they are, see docs/layouts.md.
-enum class Interleave { kFragment, kLinear, kAwq, kEvenOdd, kTrtllm, kPermutation, kSwizzle128b };
+// The order of the codes in a packed word; see ElementOrder. The last two are of weights that are
+// multiplied by activations of eight bits: kSwizzle128b of codes of eight bits that matrix
+// instructions read as they are (docs/layouts.md), kByteFragment of codes that become eight bits.
+enum class Interleave {
+  kFragment,
+  kLinear,
+  kAwq,
+  kEvenOdd,
+  kTrtllm,
+  kPermutation,
+  kSwizzle128b,
+  kByteFragment
+};
 // How a checkpoint stores integer codes, scales and zero points; docs/checkpoints.md has the bytes.
 enum class CheckpointFormat { kHeddle, kAwq, kGptq, kGptqV2 };
 // kRelu2: the square of kRelu. kClampedSwiglu, of gated epilogues only, is gpt-oss's: with
@@ -192,7 +202,8 @@ class HEDDLE_EXPORT Spec {
   // each with its JSON pointer.
   static Spec parse(std::string_view json);
   // Throws Error(kSpec) like parse() if a value is out of range. With X of eight bits the
-  // interleave kFragment becomes kSwizzle128b, the order of their matrix instruction.
+  // interleave kFragment becomes that of their matrix instruction: kSwizzle128b of codes of eight
+  // bits, kByteFragment of others.
   static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
   // The same for kDequantize, kRepack and kQuantizeWeight.
   static Spec from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name = {});

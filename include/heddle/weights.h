@@ -13,11 +13,11 @@
 
 namespace heddle {
 
-inline constexpr int kLayoutVersion = 4;
+inline constexpr int kLayoutVersion = 5;
 
 // The version since which such weights have the bytes that they have now: what that version or a
-// later one packed, this library reads. 4 in the order swizzle_128b, 3 with a group_offset, 2 for
-// 4-bit floats in fragment order, 1 for all others.
+// later one packed, this library reads. 5 in the order byte_fragment, 4 in swizzle_128b, 3 with a
+// group_offset, 2 for 4-bit floats in fragment order, 1 for all others.
 HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 
 // Whoever stores packed weights stores kLayoutVersion, or a layout_version(), with them and asks

@@ -34,7 +34,8 @@ struct ChunkLane {
   using Words = typename LaneWords<Config::value.weights.bits>::Type;
   static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
   static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
-  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
+  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel ||
+                                   Config::value.scaling.mode == ScaleMode::kProduct;
   static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
   static constexpr bool kFloatZeros = Config::value.weights.zero_point == ZeroPoint::kFloat;
   // The four lanes of rows g and g + 8 want the same scales. To widen codes of 8 bits takes longer

@@ -16,6 +16,7 @@ HEDDLE_ENUM(ScaleMode,
             kChannel,      // one scale for each row, in the epilogue
             kProduct,      // with the token's to the sums of all of K, before the epilogue
             kBlock,        // with the token's to the sums of each 128 columns
+            kGroup,        // to the group's sum, in FP32; the token's to the sums of all groups
             kNone);        // nowhere: weights of 16 bits have none
 
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.

@@ -27,7 +27,8 @@ struct Output {
   static constexpr bool kFloatBias = Config::value.epilogue.bias &&
                                      Config::value.epilogue.result_bytes == 4 &&
                                      (Config::value.scaling.mode == ScaleMode::kProduct ||
-                                      Config::value.scaling.mode == ScaleMode::kBlock);
+                                      Config::value.scaling.mode == ScaleMode::kBlock ||
+                                      Config::value.scaling.mode == ScaleMode::kGroup);
 
   const u8* weights;  // the whole packed buffer, for scales per channel and per tensor
   u8* y;

@@ -1,10 +1,12 @@
 // Sums of products of codes of eight bits: scaled in registers, once all of K has been added, by
-// the scale of the token and that of the row.
+// the scale of the token and that of the row. With ScaleMode::kGroup sums have met those of the
+// rows already.
 #pragma once
 
 #include "primitives/memory.cuh"
 #include "primitives/scale.cuh"
 #include "primitives/wgmma_bytes.cuh"
+#include "steps/config.h"
 #include "steps/weight_shape.h"
 #include "warpgroup/sums.cuh"
 
@@ -31,10 +33,10 @@ struct SumArithmetic : FloatSums {};
 template <>
 struct SumArithmetic<u32> : IntegerSums {};
 
-// Codes: those of X.
-template <class Codes>
-struct ByteSums : SumArithmetic<typename Codes::Sum> {
-  using Sum = typename Codes::Sum;
+// OfSum: u32, of INT8, or float.
+template <class OfSum>
+struct ByteSums : SumArithmetic<OfSum> {
+  using Sum = OfSum;
 
   const u8* x_scales;       // FP32: one for each token, or one in all
   const u8* x_zero_points;  // int32, of each token, with token_zeros
@@ -89,11 +91,15 @@ struct ByteSums : SumArithmetic<typename Codes::Sum> {
   static __device__ __forceinline__ OfRows of_rows(const u8* weights, const WeightShape& shape,
                                                    int row_block, int g) {
     constexpr PackedWeights kWeights = Config::value.weights;
+    if constexpr (Config::value.scaling.mode == ScaleMode::kGroup) return {{1.0f, 1.0f}, 0, 0};
     if (row_block >= shape.row_blocks) return {};
     const u8* entries =
         weights + shape.channel_offset + static_cast<i64>(row_block) * kWeights.channel_bytes;
     OfRows rows{};
     rows.scale = Config::Scale::load_global(entries + g * Config::Scale::kPairBytes);
+    constexpr int kExponent = Config::value.scaling.result_exponent;
+    rows.scale = {power_of_two<kExponent>(rows.scale.low),
+                  power_of_two<kExponent>(rows.scale.high)};
     if constexpr (Config::value.token_zeros) {
       const u8* sums = entries + kWeights.channel_sum_offset + 8 * g;
       rows.sum_low = static_cast<int>(load_global_4(sums));

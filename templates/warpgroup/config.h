@@ -24,8 +24,9 @@ struct WarpgroupConfig {
   PackedWeights weights;
   Scaling scaling;
   EpilogueConfig epilogue;
-  bool byte_operands;    // weights and tokens are codes of eight bits, multiplied as they are
-  bool promotes;         // whose sums of 128 columns are added in FP32
+  bool byte_tokens;      // tokens are codes of eight bits
+  bool byte_operands;    // so are weights: both are multiplied as they are
+  bool promotes;         // sums of 128 columns are added in FP32
   bool scale_per_token;  // else one scale for all tokens
   bool token_zeros;      // tokens have zero points, which meet the sums of the rows' codes
   bool e8m0_scales;      // ScaleMode::kBlock: tokens' factors are bytes of words, else FP32
@@ -51,6 +52,10 @@ struct WarpgroupConfig {
 
   // Whether sums of 128 columns are scaled, each by its token's factor and its block's.
   HEDDLE_BOTH constexpr bool scales_blocks() const { return scaling.mode == ScaleMode::kBlock; }
+  // Whether sums of a group, or of 128 columns, have registers of their own before they are added.
+  HEDDLE_BOTH constexpr bool sums_have_parts() const {
+    return scaling.mode == ScaleMode::kAccumulator || scaling.mode == ScaleMode::kGroup || promotes;
+  }
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
   HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
@@ -67,7 +72,7 @@ struct WarpgroupConfig {
   // [tile_n / 16][stage_chunks] chunks, or of one the words of half of its columns and all of its
   // scales and zero points; of byte_operands [stage_chunks][tile_n][128 bytes], swizzled.
   HEDDLE_BOTH constexpr int column_boxes() const {
-    return (byte_operands ? 1 : 2) * stage_chunks / (half_stages ? 2 : 1);
+    return (byte_tokens ? 1 : 2) * stage_chunks / (half_stages ? 2 : 1);
   }
   HEDDLE_BOTH constexpr int token_bytes() const { return column_boxes() * tile_m * 128; }
   HEDDLE_BOTH constexpr int half_word_bytes() const { return 128 * weights.bits; }
@@ -97,11 +102,11 @@ struct WarpgroupConfig {
 
   // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
   // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
-  // each of four gets; with byte_operands the rest is for stages. Or those that it gives to the
+  // each of four gets; with byte_tokens the rest is for stages. Or those that it gives to the
   // other warpgroup, as they lie in its registers.
   static constexpr int kPassRow = kRowTile + 4;
   HEDDLE_BOTH constexpr bool has_small_passes() const {
-    return has_many_tokens() || has_four() || (byte_operands && !splits_columns());
+    return has_many_tokens() || has_four() || (byte_tokens && !splits_columns());
   }
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? rounded_tokens() / 2 : 32);
@@ -111,7 +116,7 @@ struct WarpgroupConfig {
   // through shared memory: [rounded_tokens()][kRoundedRow]. Each pass waits for the warps twice;
   // codes of eight bits, whose tiles take half as long, have half as many.
   HEDDLE_BOTH constexpr int rounded_tokens() const {
-    return (byte_operands && has_many_tokens()) || has_token_rows() ? 64 : 32;
+    return (byte_tokens && has_many_tokens()) || has_token_rows() ? 64 : 32;
   }
   static constexpr int kRoundedRow = kRowTile + 8;
   HEDDLE_BOTH constexpr bool rounds_first() const {
@@ -134,12 +139,18 @@ struct WarpgroupConfig {
 
   // The scale of each of a warpgroup's tokens, then its zero point.
   HEDDLE_BOTH constexpr int token_value_bytes() const {
-    return !byte_operands || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
+    return !byte_tokens || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
   }
 
   // Thread blocks that exchange sums have barriers for it.
   HEDDLE_BOTH constexpr int exchange_barriers() const {
     return shares_in_pairs ? warpgroups + 1 : 0;
+  }
+  // Whether two warpgroups take turns with the tensor cores: one scales the sums of its groups
+  // while the other's products run. Else both would wait for products at the same time.
+  HEDDLE_BOTH constexpr bool takes_turns() const {
+    return byte_tokens && !byte_operands && sums_have_parts() && warpgroups == 2 &&
+           !splits_columns() && tile_m > kRowTile;
   }
   // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
@@ -156,16 +167,17 @@ struct WarpgroupConfig {
     return token_value_offset() + warpgroups * token_value_bytes();
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
-    return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
+    return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers() +
+           (takes_turns() ? 8 * warpgroups : 0);
   }
 
   // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
   static constexpr int kBandTokens = 2048;
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, byte_operands, promotes, scale_per_token, token_zeros,
-                e8m0_scales, tile_m, tile_n, one_token_tile, rows_may_end, stage_chunks,
-                last_chunks, half_stages, stages, stages_ahead, warpgroups, cluster, shares_tiles,
-                shares_in_pairs, step_tiles, decoded_sets)
+  HEDDLE_FIELDS(weights, scaling, epilogue, byte_tokens, byte_operands, promotes, scale_per_token,
+                token_zeros, e8m0_scales, tile_m, tile_n, one_token_tile, rows_may_end,
+                stage_chunks, last_chunks, half_stages, stages, stages_ahead, warpgroups, cluster,
+                shares_tiles, shares_in_pairs, step_tiles, decoded_sets)
 };
 
 }  // namespace heddle::device

@@ -1,7 +1,7 @@
 // A warpgroup's share of a piece: weights decoded into registers are multiplied with the tokens in
-// shared memory.
+// shared memory, both of 16 bits or of eight.
 //
-// A step is one row tile by kStepTiles tiles of 16 columns: its weights are decoded while the
+// A step is one row tile by kStepTiles tiles of columns: its weights are decoded while the
 // tensor cores still work on the steps before, then handed over as one group. Steps take turns
 // between kSets sets of registers for decoded weights. A step that ends a group of scales leaves
 // its sums to the next one, which takes them up once its own weights are decoded; or, where groups
@@ -11,6 +11,7 @@
 #include "primitives/sync.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
+#include "warpgroup/products.cuh"
 #include "warpgroup/release.cuh"
 #include "warpgroup/stage.cuh"
 #include "warpgroup/weights.cuh"
@@ -25,23 +26,32 @@ struct WgmmaMultiply {
   static constexpr bool kPartial = Steps::kPartial;
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
   static constexpr bool kEndsShort = S::kLastChunks != 0;
+  static constexpr int kBoxTiles = 4;  // a tile's columns are 32 bytes of a token, a box's 128
+  static constexpr int kChunkBoxes = S::kByteTokens ? 1 : 2;
   static constexpr bool kMayHaveNone = kSharesChunks && S::kLastChunks == 1;
 
   WgmmaRelease<Config> release;
-  int warp;         // of the warpgroup
-  int row_block;    // in the tile, of the warp's first row tile
-  int first_chunk;  // that the warpgroup multiplies, of a stage's
-  int first_half;   // of those that a stage has of a chunk
+  int warpgroup, warp;  // of the warpgroup
+  u32 turn_parity;      // of the phase that ends with the warpgroup's next turn, with kTakesTurns
+  int row_block;        // in the tile, of the warp's first row tile
+  int first_chunk;      // that the warpgroup multiplies, of a stage's
+  int first_half;       // of those that a stage has of a chunk
 
-  float sum[S::kRowTiles][S::kSums];
-  float part[Steps::kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
+  using Sum = typename Config::Sums::Sum;
+  using Part = typename Config::Products::Sum;
+  static_assert(kPartial || sizeof(Sum) == sizeof(Part), "products are added to the sums");
+
+  Sum sum[S::kRowTiles][S::kSums];
+  Part part[Steps::kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
   Weights weights;
   RowPair scales;  // of rows g and g + 8 in the last group that has ended, with kPartial only
 
   __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                            int lane)
       : release(memory, lane),
+        warpgroup(warpgroup),
         warp(warp),
+        turn_parity(warpgroup == 0 ? 1 : 0),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_chunk(kSharesChunks ? warpgroup : 0),
         first_half(S::kSplitsChunks ? warpgroup : 0),
@@ -53,7 +63,7 @@ struct WgmmaMultiply {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
-      for (float& v : sum[r]) v = 0.0f;
+      for (Sum& v : sum[r]) v = 0;
     clear_parts();
     u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
@@ -84,7 +94,7 @@ struct WgmmaMultiply {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
-      for (float& v : sum[r]) pin(v);
+      for (Sum& v : sum[r]) pin(v);
   }
 
   // The ring's first stage, as this warp reads it.
@@ -105,7 +115,7 @@ struct WgmmaMultiply {
 #pragma unroll
       for (auto& sums : part)
 #pragma unroll
-        for (float& v : sums) v = 0.0f;
+        for (Part& v : sums) v = 0;
       scales = {0.0f, 0.0f};
     }
   }
@@ -117,7 +127,7 @@ struct WgmmaMultiply {
     constexpr int kSteps = Steps::kSteps;
     constexpr int kTurns = Steps::kParts;
     static_assert(kSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
-    const u64 columns = same_columns(stage.columns() + 2 * of_stage * S::kHalfBytes / 16);
+    const u64 columns = same_columns(stage.columns() + kChunkBoxes * of_stage * S::kHalfBytes / 16);
     const u32 chunks = stage.weights() + of_stage * Config::value.weights.chunk_bytes;
     weights.load_first_words(chunks, first_half, part);
 #pragma unroll
@@ -129,7 +139,7 @@ struct WgmmaMultiply {
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
       const int set = (part * kSteps + step) % Steps::kSets;
       weights.decode(set, r, tile, chunk, first_half + part);
-      if (tile % 4 == 0) weights.load_next_words(chunks, r, tile);
+      if (tile % Steps::kHalfTiles == 0) weights.load_next_words(chunks, r, tile);
       const int before = (step + kSteps - 1) % kSteps;
       const int into = (c * kSteps + step) / Steps::kGroupSteps % kTurns;
       // ptxas takes no sums across the loop's end that are read while products run: it would let no
@@ -140,7 +150,9 @@ struct WgmmaMultiply {
         retire(before, kTurns - 1);
       }
       if (kPartial && Steps::ends_group(step) && kTurns == 1) load_scales(chunk, tile);
+      if (S::kTakesTurns && Steps::begins_group(tile)) wait_for_turn();
       issue(set, r, tile, columns, into);
+      if (S::kTakesTurns && Steps::ends_group(step)) end_turn();
       // The step that used the next set has ended, and with it one of the stage before.
       wgmma_wait<Steps::kSets - 1>();
       if (kPartial && Steps::ends_group(before) && in_time) retire(before, 1 - into);
@@ -149,8 +161,19 @@ struct WgmmaMultiply {
     }
   }
 
+  // The first turn is the first warpgroup's: a fresh barrier counts as one whose phase of parity 1
+  // has ended. Both have as many groups.
+  __device__ __forceinline__ void wait_for_turn() {
+    mbarrier_wait(release.memory.turn_barrier(warpgroup), turn_parity);
+    turn_parity ^= 1;
+  }
+  __device__ __forceinline__ void end_turn() const {
+    mbarrier_arrive_if(release.is_first_lane, release.memory.turn_barrier(1 - warpgroup));
+  }
+
   __device__ __forceinline__ void load_scales(u32 chunk, int tile) {
-    scales = weights.sum_scales(chunk, 16 * tile + 64 * first_half);
+    if constexpr (!Steps::kScalesSums) return;
+    scales = weights.sum_scales(chunk, Steps::kTileColumns * tile + 64 * first_half);
   }
 
   // As all lanes have them, told to the compiler where it would not see that, or takes fewer
@@ -170,11 +193,12 @@ struct WgmmaMultiply {
 #pragma unroll
     for (int i = 0; i < Steps::kStepTiles; ++i) {
       const int here = tile + i;
-      const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
+      const int box = here / kBoxTiles;
+      const u64 at = columns + (box * S::kHalfBytes >> 4) + 2 * (here % kBoxTiles);
       if constexpr (kPartial) {
-        wgmma(typename Config::Value{}, part[into], a[i], at, !Steps::begins_group(here));
+        Config::Products::multiply(part[into], a[i], at, !Steps::begins_group(here));
       } else {
-        wgmma(typename Config::Value{}, sum[r], a[i], at, true);
+        Config::Products::multiply(sum[r], a[i], at, true);
       }
     }
     wgmma_commit();
@@ -185,10 +209,16 @@ struct WgmmaMultiply {
     if constexpr (kPartial) {
       float(&sums)[S::kSums] = sum[step / Steps::kColumnSteps];
 #pragma unroll
-      for (float& v : part[from]) pin(v);
+      for (Part& v : part[from]) pin(v);
 #pragma unroll
-      for (int i = 0; i < S::kSums; ++i)
-        sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[from][i];
+      for (int i = 0; i < S::kSums; ++i) {
+        const float of_group = Config::Products::as_float(part[from][i]);
+        if constexpr (Steps::kScalesSums) {
+          sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * of_group;
+        } else {
+          sums[i] += of_group;
+        }
+      }
     }
   }
 };

@@ -42,6 +42,7 @@ struct WgmmaShape {
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
   static constexpr int kLastChunks = Config::value.last_chunks;  // of the last unit; 0: all
+  static constexpr bool kTakesTurns = Config::value.takes_turns();
   static constexpr bool kSharesTiles = Config::value.shares_tiles;
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
@@ -53,6 +54,8 @@ struct WgmmaShape {
   static constexpr int kOwnSums = Config::value.own_sums();
   static constexpr bool kOneTokenTile = Config::value.one_token_tile;
 
+  static constexpr bool kByteTokens = Config::value.byte_tokens;
+  static constexpr int kTileColumns = kByteTokens ? 32 : 16;  // of a matrix instruction
   // Tokens of a stage: [kHalves][tile_m][128 bytes], each token's swizzled: half a chunk's columns
   // of 16 bits, all of eight. Weights: [kTileRowBlocks][kStageChunks] chunks, or of one the words
   // of half of its columns and all of its scales and zero points; with byte_operands
@@ -60,6 +63,7 @@ struct WgmmaShape {
   static constexpr bool kByteOperands = Config::value.byte_operands;
   static constexpr int kHalves = Config::value.column_boxes();
   static constexpr int kHalfBytes = Config::value.tile_m * 128;
+  static constexpr int kColumnHalfBytes = kByteTokens ? 64 : kHalfBytes;  // to a chunk's other half
   static constexpr int kTokenBytes = Config::value.token_bytes();
   // ScaleMode::kBlock: boxes of the tokens' factors, of each chunk as many as of tokens.
   static constexpr bool kScalesBlocks = Config::value.scales_blocks();
@@ -198,7 +202,16 @@ struct WgmmaMemory {
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
 
+  // Of warpgroups that take turns: it is this one's.
+  __device__ __forceinline__ u32 turn_barrier(int warpgroup) const {
+    return word(2 * S::kWarpgroups) + 8 * (Config::value.exchange_barriers() + warpgroup);
+  }
+
   __device__ __forceinline__ void init_barriers() const {
+    if constexpr (S::kTakesTurns) {
+#pragma unroll
+      for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(turn_barrier(i), 4);
+    }
     if constexpr (S::kPairs) {
 #pragma unroll
       for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(pair_barrier(i), 1);

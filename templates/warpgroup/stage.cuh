@@ -23,7 +23,7 @@ struct WgmmaStage {
       : memory(memory),
         full_barrier(memory.full_barrier(0)),
         weights_(memory.weights(0) + row_block * S::kRowBlockStep),
-        columns_(wgmma_columns(memory.tokens(0) + first_half * S::kHalfBytes)) {}
+        columns_(wgmma_columns(memory.tokens(0) + first_half * S::kColumnHalfBytes)) {}
 
   // The weights of the warp's first row block, with byte_operands the warpgroup's.
   __device__ __forceinline__ u32 weights() const {

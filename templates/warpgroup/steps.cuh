@@ -1,5 +1,5 @@
 // How a warpgroup walks its share of a stage: in steps of one row tile by kStepTiles tiles of 16
-// columns, and in groups of steps that have scales in common.
+// columns, or with tokens of eight bits of 32, and in groups of steps that have scales in common.
 #pragma once
 
 #include "warpgroup/shape.cuh"
@@ -9,16 +9,20 @@ namespace heddle {
 template <class Config>
 struct WgmmaSteps {
   using S = WgmmaShape<Config>;
-  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
+  static constexpr bool kScalesSums = Config::value.scaling.mode == ScaleMode::kAccumulator ||
+                                      Config::value.scaling.mode == ScaleMode::kGroup;
+  static constexpr bool kPartial = Config::value.sums_have_parts();
+  static constexpr int kTileColumns = S::kTileColumns;
   static constexpr bool kOneHalf = S::kSplitsChunks || Config::value.half_stages;
-  static constexpr int kTiles = kOneHalf ? 4 : 8;  // of 16 columns, of a chunk at a time
-  static constexpr int kHalves = kTiles / 4;       // of a chunk at a time
-  static constexpr int kGroupTiles =               // between two looks at scales
-      Config::value.weights.meta_group / 16 < kTiles ? Config::value.weights.meta_group / 16
-                                                     : kTiles;
+  static constexpr int kHalves = kOneHalf ? 1 : 2;      // of a chunk at a time
+  static constexpr int kHalfTiles = 64 / kTileColumns;  // whose words a lane loads at once
+  static constexpr int kTiles = kHalves * kHalfTiles;   // of a chunk at a time
+  static constexpr int kMetaTiles = Config::value.weights.meta_group / kTileColumns;
+  static constexpr int kGroupTiles =  // between two looks at scales
+      kMetaTiles < kTiles ? kMetaTiles : kTiles;
   // Tiles by which an offset of the entries moves the ends of groups. Scales on sums need steps
   // that end where groups do: a step has at most the largest power of two that divides kCut.
-  static constexpr int kCut = Config::value.weights.entry_offset / 16 % kGroupTiles;
+  static constexpr int kCut = Config::value.weights.entry_offset / kTileColumns % kGroupTiles;
   static constexpr int kMostStepTiles = kCut == 0 ? kGroupTiles : kCut & -kCut;
   static constexpr int kStepTiles = kPartial && kMostStepTiles < Config::value.step_tiles
                                         ? kMostStepTiles
@@ -27,7 +31,7 @@ struct WgmmaSteps {
   static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk at a time
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
   static constexpr int kGroupSteps = kPartial ? kGroupTiles / kStepTiles : 1;
-  static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
+  static_assert(kHalfTiles % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
   static_assert(kSets >= 2 && S::kUnitStages * kSteps % kSets == 0,
                 "registers of decoded weights take turns");
   static_assert(!Config::value.half_stages || !kPartial,
@@ -45,7 +49,8 @@ struct WgmmaSteps {
 
   // Whether scales and zero points are looked at; `tile`: of those of a chunk at a time.
   static __device__ __forceinline__ constexpr bool begins_group(int tile) {
-    return Config::value.weights.begins_unit(16 * tile, 16 * kGroupTiles, 16 * kTiles);
+    return Config::value.weights.begins_unit(kTileColumns * tile, kTileColumns * kGroupTiles,
+                                             kTileColumns * kTiles);
   }
   static __device__ __forceinline__ bool ends_group(int step) {
     return begins_group((step % kColumnSteps + 1) * kStepTiles);

@@ -26,7 +26,7 @@ struct WgmmaStore {
   int m;
   int warpgroup, thread;  // of the warpgroup
   // Codes of eight bits: what the rows' sums are multiplied by.
-  static constexpr bool kScales = S::kByteOperands && !S::kScalesBlocks;
+  static constexpr bool kScales = S::kByteTokens && !S::kScalesBlocks;
   typename Sums::OfRows of_rows[kScales ? S::kRowTiles : 1];
 
   // A pass takes kPassTokens tokens of a row tile through shared memory.

@@ -38,7 +38,7 @@ struct WgmmaWeights : ChunkLane<Config> {
   }
   // Those behind the ones that row tile r is decoded from at tile `tile`.
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
-    const int next = Steps::kHalves * r + tile / 4 + 1;
+    const int next = Steps::kHalves * r + tile / Steps::kHalfTiles + 1;
     if (next == Steps::kHalves * S::kRowTiles) return;
     load_half(chunks + next / Steps::kHalves * 4 * S::kRowBlockBytes, next % Steps::kHalves, 0,
               next % 2);
@@ -56,12 +56,12 @@ struct WgmmaWeights : ChunkLane<Config> {
       const int place = place_of(r, here);
       const bool begins = Steps::begins_group(here);
       if (begins) {
-        const int column = 16 * here + 64 * from_half;
+        const int column = Steps::kTileColumns * here + 64 * from_half;
         decoder_.begin_group(held, Lane::int_zeros(chunk, column),
                              Lane::weight_scales(chunk, column, to_pass_[place]));
       }
       // A step may begin inside of a unit.
-      decoder_.decode(held, words_[place], here % 4 / kUnitTiles, here % kUnitTiles,
+      decoder_.decode(held, words_[place], here % Steps::kHalfTiles / kUnitTiles, here % kUnitTiles,
                       i == 0 || begins, unit);
 #pragma unroll
       for (int v = 0; v < 4; ++v) sets_[set][i][v] = unit[here % kUnitTiles][v];
@@ -73,7 +73,7 @@ struct WgmmaWeights : ChunkLane<Config> {
  private:
   // Which of words_ holds the words of tile `tile` of row tile r.
   static __device__ __forceinline__ int place_of(int r, int tile) {
-    return (Steps::kHalves * r + tile / 4) % 2;
+    return (Steps::kHalves * r + tile / Steps::kHalfTiles) % 2;
   }
 
   __device__ __forceinline__ void load_half(u32 chunk, int half, int part, int place) {

@@ -20,10 +20,12 @@ std::string kernel_text(const DecodeKernel& kernel) {
       "{3}}}  // namespace heddle::{1}_plan\n\n"
       "extern \"C\" __global__ void {1}(const heddle::u32* words, const heddle::u32* group_words,\n"
       "                                 heddle::u32* out, heddle::u32 runs) {{\n"
-      "  heddle::decode_runs<heddle::{1}_plan::Decode, {4}, {5}>(words, group_words, out, runs);\n"
+      "  heddle::decode_runs<heddle::{1}_plan::Decode, {4}, {5}, {6}>(words, group_words, out, "
+      "runs);\n"
       "}}\n\n",
       kernel.plan_name, kernel.entry, plan.request.dtype == DType::kBf16 ? "Bf16" : "Fp16",
-      decode_text(plan), plan.words * kernel.units_per_run(), plan.group_words);
+      decode_text(plan), plan.words * kernel.units_per_run(), plan.group_words,
+      kernel.units_per_run());
 }
 
 Source empty_source(std::size_t index, const std::string& arch) {

@@ -21,11 +21,10 @@ struct DecodeKernel {
   DecodePlan plan;
   std::size_t source = 0;  // index of the translation unit that holds it
 
-  // A run is four tiles: whole units, decoded by one thread.
-  int units_per_run() const { return kTilesPerRun * kElementsPerTile / plan.elements(); }
+  // A run is 64 columns: whole units, decoded by one thread.
+  int units_per_run() const { return kElementsPerRun / plan.elements(); }
 
-  static constexpr int kTilesPerRun = 4;
-  static constexpr int kElementsPerTile = 8;
+  static constexpr int kElementsPerRun = 32;
 };
 
 struct DecodeKernels {

@@ -4,13 +4,13 @@
 
 namespace heddle {
 
-// One thread decodes one run of four tiles, unit after unit as a GEMM does. Per run: kWords words,
-// kGroupWords words of the group for each unit, 16 words of output, which are the registers a0 to
-// a3 of each tile.
-template <class Decode, int kWords, int kGroupWords>
+// One thread decodes one run of kUnits units, one after the other as a GEMM does. Per run: kWords
+// words, kGroupWords words of the group for each unit, and as output the registers a0 to a3 of each
+// tile.
+template <class Decode, int kWords, int kGroupWords, int kUnits>
 __device__ __forceinline__ void decode_runs(const u32* words, const u32* group_words, u32* out,
                                             u32 runs) {
-  constexpr int kUnits = 4 / Decode::kTiles;
+  constexpr int kOutputs = 4 * Decode::kTiles * kUnits;
   const u32 run = blockIdx.x * blockDim.x + threadIdx.x;
   if (run >= runs) return;
   u32 packed[kWords];
@@ -32,7 +32,7 @@ __device__ __forceinline__ void decode_runs(const u32* words, const u32* group_w
     Decode::unit(packed, unit, zeros, a);
 #pragma unroll
     for (int i = 0; i < 4 * Decode::kTiles; ++i) {
-      out[16 * run + 4 * Decode::kTiles * unit + i] = a[i / 4][i % 4];
+      out[kOutputs * run + 4 * Decode::kTiles * unit + i] = a[i / 4][i % 4];
     }
   }
 }

@@ -76,6 +76,19 @@ void load_rows(const Lanes& lanes, Operands* operands) {
     }
     return;
   }
+  if (first.bytes) {
+    operands->depth = kMostDepth;
+    for (int lane = 0; lane < 32; ++lane) {
+      const int g = lane / 4, t = lane % 4;
+      for (int i = 0; i < 4; ++i) {
+        for (int byte = 0; byte < 4; ++byte) {
+          const auto code = static_cast<std::uint8_t>(lanes[lane].a[i] >> 8 * byte);
+          operands->a[4 * t + byte + i / 2 * 16][g + i % 2 * 8] = value_of(first.row_codes, code);
+        }
+      }
+    }
+    return;
+  }
   operands->depth = kMostDepth / 2;
   for (int lane = 0; lane < 32; ++lane) {
     const int g = lane / 4, t = lane % 4;
@@ -92,7 +105,7 @@ void load_column(const Multiplication& first, unsigned column, double (&b)[kMost
   std::uint8_t bytes[kMostDepth];
   load_units(first.columns, column, kMostDepth / kUnit, bytes);
   for (unsigned k = 0; k < kMostDepth; ++k) {
-    if (first.a == nullptr) {
+    if (first.bytes) {
       b[k] = value_of(first.column_codes, bytes[k]);
     } else if (k < kMostDepth / 2) {
       std::uint16_t bits = 0;
@@ -104,7 +117,7 @@ void load_column(const Multiplication& first, unsigned column, double (&b)[kMost
 
 // To sum `number` of a lane.
 void add_product(const Multiplication& lane, double product, int number) {
-  if (lane.a == nullptr && lane.row_codes == Codes::kInt8) {
+  if (lane.bytes && lane.row_codes == Codes::kInt8) {
     std::uint32_t& sum = static_cast<std::uint32_t*>(lane.d)[number];
     sum = (lane.add ? sum : 0) + static_cast<std::uint32_t>(static_cast<std::int32_t>(product));
     return;
@@ -190,7 +203,9 @@ std::vector<Multiplications::Group> Multiplications::take(unsigned pending) {
 void multiply_later(const Multiplication& multiplication) {
   multiplications_of(lane()).add(multiplication);
 }
+// All lanes of the warp execute it together, so none is past it while another has yet to multiply.
 void commit_multiplications() {
+  warp_together("wgmma.commit_group");
   Actor& actor = actor_of(lane());
   multiplications_of(lane()).commit(actor.now().time);
   actor.advance();

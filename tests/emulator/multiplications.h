@@ -13,8 +13,8 @@ namespace emulator {
 // What the operands of eight bits are.
 enum class Codes { kInt8, kE4m3, kE5m2 };
 
-// A lane's part of one. `a`: A is 16-bit values in registers. Else both operands are codes in
-// shared memory.
+// A lane's part of one. `a`: A is 16-bit values in registers, with `bytes` codes. Else both
+// operands are codes in shared memory.
 struct Multiplication {
   Half half;
   void* d;   // floats or, of kInt8, 32-bit integers
@@ -25,6 +25,7 @@ struct Multiplication {
   std::uint64_t rows = 0;  // descriptor, the same for all warps of a warpgroup
   Codes row_codes{};
   Codes column_codes{};
+  bool bytes = a == nullptr;
 };
 
 // The multiplications of one lane. Groups are in the order of their commits; the last one is still

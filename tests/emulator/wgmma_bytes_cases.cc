@@ -24,6 +24,13 @@ class Cases {
                        std::vector<std::int64_t> tokens, Sharing sharing) {
     return add(std::move(name), block_gemm(n, k), tile, sm_count, std::move(tokens), sharing);
   }
+  // Weights of four bits.
+  GemmSpec& add_decoded(std::string name, std::int64_t n, std::int64_t k, int group, Tile tile,
+                        DType dtype, int sm_count, std::vector<std::int64_t> tokens,
+                        Sharing sharing) {
+    return add(std::move(name), four_bit_gemm(n, k, dtype, group), tile, sm_count,
+               std::move(tokens), sharing);
+  }
 
   std::vector<WgmmaCase> cases;
 
@@ -137,7 +144,63 @@ std::vector<WgmmaCase> make_block_cases() {
   return std::move(c.cases);
 }
 
+std::vector<WgmmaCase> make_decoded_cases() {
+  using enum DType;
+  using enum Sharing;
+  constexpr ZeroPoint kZeros = ZeroPoint::kInt;
+  Cases c;
+  // Groups of every length, cut by a shard; sums of all of K, scaled, and promoted; zero points;
+  // halves and turns of shared rows; two row tiles and four warpgroups.
+  c.add_decoded("OneChunk", 8, 32, 32, {16, 128, 128}, kInt8, 3, {1, 16}, kNone);
+  c.add_decoded("Groups", 136, 896, 128, {32, 128, 256}, kInt8, 3, {17, 31}, kNone).weight.type =
+      WeightType::kInt;
+  c.add_decoded("Channels", 136, 1184, kPerChannel, {64, 128, 128}, kInt8, 3, {33, 100}, kNone);
+  c.add_decoded("ChannelsInOne", 136, 416, kPerTensor, {96, 128, 256}, kInt8, 3, {95, 97}, kNone)
+      .weight.zero_point = kZeros;
+  c.add_decoded("ZeroPoints", 136, 896, 128, {64, 128, 256}, kInt8, 3, {33, 64}, kNone)
+      .weight.zero_point = kZeros;
+  c.add_decoded("SignedZeroPoints", 72, 896, 64, {64, 64, 128}, kInt8, 3, {33, 64}, kNone)
+      .weight.type = WeightType::kInt;
+  c.cases.back().spec.weight.zero_point = kZeros;
+  c.add_decoded("Groups96", 136, 1152, 96, {160, 128, 128}, kInt8, 3, {129, 300}, kNone)
+      .weight.zero_point = kZeros;
+  c.add_decoded("FourWarpgroups", 264, 1152, 128, {32, 256, 256}, kInt8, 3, {17, 32}, kNone);
+  c.add_decoded("RowTiles", 520, 384, 128, {128, 256, 128}, kInt8, 3, {127, 200}, kNone);
+  c.add_decoded("TurnsOfSharedRows", 72, 1408, 32, {32, 64, 512}, kInt8, 3, {17, 32}, kNone);
+  c.add_decoded("Fp8Groups", 136, 896, 128, {64, 128, 256}, kFp8E4m3, 3, {33, 64, 100}, kNone);
+  c.add_decoded("Fp8ZeroPoints", 136, 896, 128, {128, 128, 256}, kFp8E4m3, 3, {127}, kNone)
+      .weight.zero_point = kZeros;
+  c.add_decoded("Promoted", 136, 1184, kPerChannel, {64, 128, 128}, kFp8E4m3, 3, {33, 100}, kNone)
+      .weight.type = WeightType::kInt;
+  c.cases.back().spec.weight.zero_point = kZeros;
+  c.add_decoded("PromotedHalves", 72, 416, kPerChannel, {64, 64, 128}, kFp8E5m2, 3, {64}, kNone);
+  c.add_decoded("Fast", 136, 1184, kPerChannel, {64, 128, 128}, kFp8E4m3, 3, {33}, kNone)
+      .accumulation = Accumulation::kFast;
+  c.add_decoded("Shard", 136, 1120, 128, {32, 128, 128}, kInt8, 3, {31}, kNone)
+      .weight.group_offset = 32;
+
+  // Blocks that share tiles, and what surrounds the product.
+  c.add_decoded("Pairs", 40, 1152, 128, {16, 128, 128}, kInt8, 3, {1, 16}, kClusters);
+  c.add_decoded("PairsOfChannels", 40, 1184, kPerChannel, {32, 128, 128}, kInt8, 3, {17, 32},
+                kClusters);
+  c.add_decoded("Shares", 264, 2560, 128, {128, 128, 128}, kInt8, 5, {129}, kEqualShares);
+  c.add_decoded("Readers", 520, 896, 128, {192, 128, 128}, kFp8E4m3, 8, {257}, kEqualShares);
+  c.cases.back().cluster = 2;
+  c.add_decoded("Around", 136, 896, 128, {64, 128, 128}, kInt8, 3, {33, 100}, kNone).epilogue = {
+      true, Activation::kSilu, true};
+  c.add_decoded("Gated", 144, 896, kPerChannel, {128, 128, 128}, kInt8, 3, {127}, kNone)
+      .epilogue = {true, Activation::kSilu, true, true};
+  c.add_decoded("GatedRounded", 272, 896, 128, {128, 128, 128}, kFp8E4m3, 3, {65, 200}, kNone)
+      .epilogue = {false, Activation::kSilu, false, true};
+  return std::move(c.cases);
+}
+
 }  // namespace
+
+const std::vector<WgmmaCase>& wgmma_decoded_cases() {
+  static const std::vector<WgmmaCase> cases = make_decoded_cases();
+  return cases;
+}
 
 const std::vector<WgmmaCase>& wgmma_blocks_cases() {
   static const std::vector<WgmmaCase> cases = make_block_cases();

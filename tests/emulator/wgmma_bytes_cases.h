@@ -1,4 +1,4 @@
-// The GEMMs of two operands of eight bits whose wgmma kernels are run on the CPU.
+// The GEMMs of tokens of eight bits whose wgmma kernels are run on the CPU.
 #ifndef HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_CASES_H_
 #define HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_CASES_H_
 
@@ -11,6 +11,8 @@ namespace heddle {
 const std::vector<WgmmaCase>& wgmma_bytes_cases();
 // Those with scales of groups and blocks.
 const std::vector<WgmmaCase>& wgmma_blocks_cases();
+// Those of weights of four bits.
+const std::vector<WgmmaCase>& wgmma_decoded_cases();
 
 }  // namespace heddle
 

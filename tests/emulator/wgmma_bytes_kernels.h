@@ -1,4 +1,4 @@
-// The kernels of wgmma_bytes_cases(), compiled for the CPU.
+// The kernels of wgmma_bytes_cases.h, compiled for the CPU.
 #ifndef HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_KERNELS_H_
 #define HEDDLE_TESTS_EMULATOR_WGMMA_BYTES_KERNELS_H_
 
@@ -25,6 +25,8 @@ using WgmmaBytesKernel = void(emulator::TensorMap tokens, const unsigned char* w
 extern const std::vector<WgmmaBytesKernel*> wgmma_bytes_kernels;
 // In the order of wgmma_blocks_cases().
 extern const std::vector<WgmmaBlocksKernel*> wgmma_blocks_kernels;
+// In the order of wgmma_decoded_cases().
+extern const std::vector<WgmmaBytesKernel*> wgmma_decoded_kernels;
 
 }  // namespace heddle
 

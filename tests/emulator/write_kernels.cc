@@ -3,8 +3,8 @@
 // weight_op_cases.h as C++.
 //
 // usage: write_kernels KIND FOLDER FILES
-// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, mma, attention, kv_append, row,
-// repack, quantize or dequantize
+// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, mma, attention,
+// kv_append, row, repack, quantize or dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -53,6 +53,13 @@ KernelFamily family_of(std::string_view kind) {
             "WgmmaBytesKernel",
             {"warpgroup/bytes.cuh"},
             plans_of(wgmma_bytes_cases())};
+  }
+  if (kind == "wgmma_decoded") {
+    return {"wgmma_decoded",
+            "wgmma_bytes",
+            "WgmmaBytesKernel",
+            {"warpgroup/decoded_bytes.cuh"},
+            plans_of(wgmma_decoded_cases())};
   }
   if (kind == "wgmma_blocks") {
     return {"wgmma_blocks",

@@ -47,6 +47,36 @@ TEST(ByteLayout, RowsLieAsTensorCopiesPutThem) {
   }
 }
 
+// docs/layouts.md: lanes have four words of 16 rows by 64 columns, of which two are 32 columns:
+// codes of rows g and g + 8 share the bytes of a word.
+TEST(ByteLayout, FourBitsLieAsTheInstructionTakesThem) {
+  for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {8, 32}}) {
+    const GemmSpec spec = four_bit_gemm(n, k, DType::kInt8, kPerChannel);
+    QuantizedWeights weights = numbered(spec);
+    for (std::uint8_t& code : weights.codes) code &= 15;
+    weights.scales.resize(static_cast<std::size_t>(2 * n));
+    const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+    const WeightLayout layout = weight_layout(spec);
+    EXPECT_EQ(layout.chunk_bytes, 16 * 64);
+    for (std::size_t at = 0; at < 2 * layout.channel_offset; ++at) {
+      const auto chunk = static_cast<std::int64_t>(at / 2048);
+      const auto nibble = static_cast<std::int64_t>(at % 2048);
+      const std::int64_t half = nibble / 1024, lane = nibble % 1024 / 32;
+      const std::int64_t word = nibble % 32 / 8, byte = nibble % 8 / 2, high = nibble % 2;
+      const std::int64_t row = chunk / layout.chunks_per_row_block * 16 + lane / 4 + 8 * high;
+      const std::int64_t column = chunk % layout.chunks_per_row_block * 128 + 64 * half +
+                                  word / 2 * 32 + word % 2 * 16 + lane % 4 * 4 + byte;
+      const bool inside = row < n && column < k;
+      const int padding = 8;  // a weight of zero
+      const int code = inside ? weights.codes[static_cast<std::size_t>(row * k + column)] : padding;
+      ASSERT_EQ(packed[at / 2] >> 4 * high & 15, code) << "code " << at;
+    }
+    const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
+    EXPECT_EQ(back.codes, weights.codes);
+  }
+  EXPECT_EQ(layout_version(four_bit_gemm(16, 128, DType::kInt8).weight), 5);
+}
+
 TEST(ByteLayout, ComesBack) {
   for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
     for (const bool gated : {false, true}) {

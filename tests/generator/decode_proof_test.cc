@@ -30,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(Shards, EveryPlan, testing::Range(std::size_t{0}, kProo
 
 TEST(DecodeProof, FindsAnyOneOperationThatIsWrong) {
   for (const NamedDecodeRequest& named : every_decode_request()) {
-    if (named.request.order != ElementOrder::kFragment) continue;
+    const ElementOrder order = named.request.order;
+    if (order != ElementOrder::kFragment && order != ElementOrder::kByteFragment) continue;
     if (named.request.zero_point == ZeroPoint::kInt) continue;
     const DecodePlan right = derive_decode_plan(named.request);
     for (std::size_t i = 0; i < right.ops.size(); i += 5) {
@@ -43,6 +44,7 @@ TEST(DecodeProof, FindsAnyOneOperationThatIsWrong) {
       if (op.opcode == DecodeOpcode::kMul) op.imm ^= 0x0400;
       if (op.opcode == DecodeOpcode::kSub) op.b >= 0 ? op.b = op.a : op.imm2 ^= 1;
       if (op.opcode == DecodeOpcode::kFma) i % 2 == 0 ? op.imm ^= 0x80 : op.imm2 ^= 1;
+      if (op.opcode == DecodeOpcode::kIntMulAdd) op.imm ^= 2;
       if (op.opcode == DecodeOpcode::kSelect) std::swap(op.a, op.b);
       if (op.opcode == DecodeOpcode::kScale) i % 2 == 0 ? op.row ^= 1 : op.factor = op.group;
       EXPECT_GT(prove_decode_plan(wrong).mismatches, 0u) << named.name << " operation " << i;

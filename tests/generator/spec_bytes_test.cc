@@ -82,7 +82,7 @@ TEST(SpecBytes, RefusesByName) {
       {[](GemmSpec& s) { s.act_order = true; }, "/activation/act_order"},
       {[](GemmSpec& s) { s.weight.type = WeightType::kE4m3; }, "/weight/type"},
       {[](GemmSpec& s) { s.weight.type = WeightType::kInt; }, "/weight/type", DType::kFp8E4m3},
-      {[](GemmSpec& s) { s.weight.bits = 4; }, "/weight/type"},
+      {[](GemmSpec& s) { s.weight.bits = 3; }, "/weight/type"},
       {[](GemmSpec& s) { s.weight.group_size = 128; }, "/weight/group_size"},
       {[](GemmSpec& s) { s.weight.zero_point = ZeroPoint::kInt; }, "/weight/zero_point"},
       {[](GemmSpec& s) { s.weight.tensor_scale = true; }, "/weight/tensor_scale"},

@@ -18,13 +18,14 @@ namespace heddle {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr std::size_t kOutputWordsPerRun = 16;
 
 // A plan's cases, one after the other, as its kernel reads them.
 struct PackedCases {
   std::vector<std::uint32_t> words;
   std::vector<std::uint32_t> group_words;
   std::size_t runs = 0;
+  std::size_t outputs = 0;  // registers
+  int element_bits = 16;
 
   explicit PackedCases(const DecodeKernel& kernel) {
     std::size_t cases = 0;
@@ -36,6 +37,8 @@ struct PackedCases {
     // The units that fill up the last run are decoded and not looked at.
     const auto units = static_cast<std::size_t>(kernel.units_per_run());
     runs = (cases + units - 1) / units;
+    outputs = runs * units * kernel.plan.outputs.size();
+    element_bits = kernel.plan.makes_bytes() ? 8 : 16;
     words.resize(runs * units * static_cast<std::size_t>(kernel.plan.words));
     group_words.resize(runs * units * static_cast<std::size_t>(kernel.plan.group_words));
   }
@@ -67,7 +70,7 @@ std::vector<std::uint16_t> decode_on_device(cuda::CUkernel kernel, const PackedC
   const OwnedStream stream;
   const DeviceBuffer words = to_device(cases.words, stream);
   const DeviceBuffer group_words = to_device(cases.group_words, stream);
-  DeviceBuffer out(cases.runs * kOutputWordsPerRun * sizeof(std::uint32_t));
+  DeviceBuffer out(cases.outputs * sizeof(std::uint32_t));
   out.fill(0xff, stream);  // NaN of a kind that no plan gives
   const void* words_at = words.get();
   const void* group_words_at = group_words.get();
@@ -83,8 +86,15 @@ std::vector<std::uint16_t> decode_on_device(cuda::CUkernel kernel, const PackedC
   cuda::check(cuda::driver().cuLaunchKernelEx(&config, reinterpret_cast<cuda::CUfunction>(kernel),
                                               parameters, nullptr),
               "cuLaunchKernelEx");
-  std::vector<std::uint16_t> elements(2 * cases.runs * kOutputWordsPerRun);
-  out.download(elements.data(), 0, out.bytes(), stream);
+  std::vector<std::uint32_t> registers(cases.outputs);
+  out.download(registers.data(), 0, out.bytes(), stream);
+  std::vector<std::uint16_t> elements;
+  for (const std::uint32_t value : registers) {
+    for (int bit = 0; bit < 32; bit += cases.element_bits) {
+      elements.push_back(
+          static_cast<std::uint16_t>(value >> bit & ((1U << cases.element_bits) - 1)));
+    }
+  }
   return elements;
 }
 

@@ -107,6 +107,84 @@ TEST_F(BytesGpu, Blocks) {
   check(block_gemm(576, 7168), {1, 64, 256, 1024});
 }
 
+// Weights of four bits: sides that divide nothing, groups of every size and without, zero points.
+TEST_F(BytesGpu, FourBits) {
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const int group : {kPerChannel, kPerTensor, 32, 64, 96, 128, 352}) {
+      for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+        GemmSpec spec = four_bit_gemm(264, 1056, dtype, group == 128 ? kPerChannel : group);
+        if (group == 128) spec = four_bit_gemm(264, 1152, dtype);
+        spec.weight.type = type;
+        if (group != 64 && group != kPerTensor) spec.weight.zero_point = ZeroPoint::kInt;
+        if (group == 64) spec.shape.k = 1088;
+        if (group == 96) spec.shape.k = 1152;
+        check(spec, {1, 16, 33, 100, 201, 600});
+      }
+    }
+  }
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t n : {8, 24, 1032}) {
+      check(four_bit_gemm(n, 160, dtype, kPerChannel), {1, 2, 9, 17, 40, 64, 100, 200, 600});
+      check(four_bit_gemm(n, 128, dtype), {1, 2, 9, 17, 40, 64, 100, 200, 600});
+    }
+  }
+}
+
+// One of the ways to scale in turn.
+TEST_F(BytesGpu, EveryTileOfFourBits) {
+  int turn = 0;
+  for (const DType dtype : kTypes) {
+    for (const int group : {128, 32, kPerChannel}) {
+      for (const int tile_m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+        for (const int tile_n : {64, 128, 256}) {
+          if ((++turn + tile_m / 32) % 3 != 0) continue;
+          const bool parts = group != kPerChannel || dtype != DType::kInt8;
+          if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
+          if (tile_n == 256 && tile_m > (parts ? 128 : 192)) continue;
+          if (tile_m == 256 && parts) continue;
+          GemmSpec spec = four_bit_gemm(1032, 1280, dtype, group);
+          if (tile_m % 64 == 0) spec.weight.zero_point = ZeroPoint::kInt;
+          spec.tile.m = tile_m;
+          spec.tile.n = tile_n;
+          check(spec, {1, tile_m - 1, tile_m, tile_m + 1, 3 * tile_m + 5});
+        }
+      }
+    }
+  }
+}
+
+// Scales, shards that begin inside of a group, and what surrounds the product.
+TEST_F(BytesGpu, AroundFourBits) {
+  for (const DType dtype : kTypes) {
+    for (const DType scale : {DType::kBf16, DType::kFp32}) {
+      GemmSpec spec = four_bit_gemm(520, 1152, dtype);
+      spec.weight.scale_dtype = scale;
+      spec.activation_scale.granularity = RowGranularity::kTensor;
+      check(spec, {1, 33, 100, 300});
+    }
+    GemmSpec shard = four_bit_gemm(520, 1120, dtype);
+    shard.weight.group_offset = 32;
+    check(shard, {1, 33, 100, 300});
+    for (const int group : {128, kPerChannel}) {
+      for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
+        GemmSpec spec = four_bit_gemm(528, 1152, dtype, group);
+        spec.output = output;
+        check(spec, {1, 20, 129, 300});
+        spec.epilogue = {true, Activation::kSilu, true};
+        check(spec, {1, 20, 129, 300});
+        spec.epilogue = {true, Activation::kSilu, true, true};
+        check(spec, {1, 20, 129, 300});
+      }
+    }
+    check(four_bit_gemm(2112, 7168, dtype), {1, 16, 64, 256, 1024});
+    check(four_bit_gemm(576, 7168, dtype), {1, 64, 256, 1024});
+    check(four_bit_gemm(4096, 14336, dtype), {1, 16, 33, 64, 128, 512});
+  }
+  GemmSpec fast = four_bit_gemm(520, 1056, DType::kFp8E4m3, kPerChannel);
+  fast.accumulation = Accumulation::kFast;
+  check(fast, {1, 33, 100, 300});
+}
+
 TEST_F(BytesGpu, WhatSurroundsTheProduct) {
   for (const DType dtype : kTypes) {
     for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {

@@ -1,6 +1,8 @@
 // GEMM with wgmma: every way of decoding and scaling compiles without spills, and the assembler has
 // nothing to say: it warns where it must wait for every multiplication before the next one. Needs
 // NVRTC, not a GPU.
+#include "tests/runtime/compile_wgmma.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,23 +16,10 @@
 #include "generator/planner/choose.h"
 #include "generator/planner/kernel_name.h"
 #include "generator/render/source_list.h"
-#include "tests/byte_gemm.h"
-#include "tests/planned_kernel.h"
-#include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
 namespace heddle {
 namespace {
-
-// The plan's first kernel, which this changes.
-WarpgroupKernel config_of_first(const Plan& plan) {
-  return config_of<WarpgroupKernel>(plan.kernels.front());
-}
-Source render_with(Plan& plan, WarpgroupKernel config) {
-  config.settle();
-  plan.kernels[0] = with_config(plan, plan.kernels[0], config);
-  return render(plan, 0);
-}
 
 // The fastest warpgroup kernel for each number of tokens that kernels are chosen for.
 Plan plan_of_warpgroups(const GemmSpec& spec) {
@@ -63,60 +52,6 @@ GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
   spec.path = Path::kHopper;
   return spec;
 }
-
-// Tokens and rows of every tile with at most so many sums.
-std::vector<std::pair<int, int>> every_tile(int most = 128 * 256) {
-  std::vector<std::pair<int, int>> tiles;
-  for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
-    for (const int n : {64, 128, 256}) {
-      const bool shares_rows = m >= 32 && m <= 128;  // warpgroups share no others
-      if (m * n <= most && (n != 64 || shares_rows)) tiles.emplace_back(m, n);
-    }
-  }
-  return tiles;
-}
-
-class CompileWgmma : public testing::Test {
- protected:
-  // Kernels of several ranges of M may be one text, which is compiled once.
-  void check(const std::vector<Source>& all) {
-    SourceList list;
-    for (const Source& source : all) list.add(source);
-    const std::vector<Source>& sources = list.sources();
-    std::printf("%zu texts of %zu kernels\n", sources.size(), all.size());
-    RuntimeOptions options = memory_only();
-    options.log = [this](LogLevel level, std::string_view text) {
-      if (level >= LogLevel::kWarning) warnings_ += text;
-    };
-    Runtime runtime(options);
-    const std::vector<BuildResult> results = runtime.build(sources);
-    ASSERT_EQ(results.size(), sources.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const BuildResult& result = results[i];
-      const std::string& ptx = result.binary->ptx.str();
-      EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
-      EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
-      const bool four = sources[i].text.find("/*warpgroups=*/4,") != std::string::npos;
-      EXPECT_EQ(result.binary->threads, four ? 640 : 384) << result.kernel_name;
-      EXPECT_NE(ptx.find("wgmma.mma_async"), std::string::npos) << result.kernel_name;
-    }
-    EXPECT_EQ(warnings_, "");
-  }
-
-  // Kernels of a spec that sets its tile; where a tile of 128 rows has many tokens, also the one
-  // whose blocks read tokens once.
-  static void add_tile(const GemmSpec& spec, int turn, std::vector<Source>* sources) {
-    Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-    add_kernels(plan, turn, sources);
-    if (spec.tile.n != 128 || spec.tile.m <= 128) return;
-    WarpgroupKernel c = config_of_first(plan);
-    wgmma_share_tokens(2, c);
-    sources->push_back(render_with(plan, c));
-  }
-
- private:
-  std::string warnings_;
-};
 
 TEST_F(CompileWgmma, EveryWayOfDecoding) {
   std::vector<Source> sources;
@@ -156,45 +91,6 @@ TEST_F(CompileWgmma, EveryTile) {
     spec.tile.n = n;
     const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
     sources.push_back(render(plan, 0));
-  }
-  check(sources);
-}
-
-// Nothing is decoded: every tile, alone, in pairs and in shares, with what may surround the
-// product.
-TEST_F(CompileWgmma, EightBits) {
-  std::vector<Source> sources;
-  int turn = 0;
-  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
-    for (const auto& [m, n] : every_tile((dtype == DType::kInt8 ? 192 : 128) * 256)) {
-      // One of three types in turn, and of FP8 one way to add.
-      if (!every_kernel() && ++turn % 3 != static_cast<int>(dtype) % 3) continue;
-      GemmSpec spec = byte_gemm(1032, 1280, dtype);
-      if (dtype != DType::kInt8 && turn % 2 == 0) spec.accumulation = Accumulation::kFast;
-      if (dtype == DType::kInt8) spec.activation_scale.symmetric = turn % 2 == 0;
-      if (turn % 4 == 0) spec.epilogue = {true, Activation::kSilu, true};
-      if (turn % 5 == 0) spec.output = DType::kFp32;
-      spec.tile.m = m;
-      spec.tile.n = n;
-      add_tile(spec, turn, &sources);
-    }
-  }
-  check(sources);
-}
-
-// Every tile, with what may surround the product.
-TEST_F(CompileWgmma, Blocks) {
-  std::vector<Source> sources;
-  int turn = 0;
-  for (const auto& [m, n] : every_tile()) {
-    ++turn;
-    GemmSpec spec = block_gemm(turn % 3 == 0 ? 1024 : 1032, 1280);
-    if (turn % 2 == 0) spec.activation_scale.scale_dtype = RowScaleDtype::kE8m0;
-    if (turn % 3 == 0) spec.epilogue = {true, Activation::kSilu, false, true};
-    if (turn % 5 == 0) spec.output = DType::kFp32;
-    spec.tile.m = m;
-    spec.tile.n = n;
-    add_tile(spec, turn, &sources);
   }
   check(sources);
 }

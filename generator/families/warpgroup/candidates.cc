@@ -13,7 +13,7 @@
 #include "generator/families/warpgroup/ring.h"
 #include "generator/families/warpgroup/shares.h"
 #include "generator/families/warpgroup/stage.h"
-#include "generator/spec/weight_meaning.h"
+#include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -57,8 +57,8 @@ void set_stage(WarpgroupConfig& c, int columns) {
   c.stage_chunks = std::max(columns / device::Chunk::kColumns, 1);
 }
 
-// Two or four that multiply, and where scales go. Nothing is decoded of codes of eight bits: two
-// keep the tensor cores busy.
+// Two or four that multiply, and where scales go. Nothing is decoded of weights of eight bits that
+// tokens of eight are multiplied by: two keep the tensor cores busy.
 void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupKernel& c) {
   if (c.byte_operands) {
     c.warpgroups = kWarpgroups;
@@ -87,6 +87,10 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
   const bool halves = c.tile_n == 64 && c.stage_chunks % kWarpgroups != 0;
   const bool two_bits = c.tile_n == 64 && spec.weight.bits < 3;
+  if (c.byte_tokens) {
+    c.step_tiles = halves || leaves_few_registers(c) ? 1 : 2;
+    return;
+  }
   c.step_tiles = short_steps || halves || two_bits || few_rows ? 2 : 4;
 }
 
@@ -101,9 +105,12 @@ class Candidates {
     base_.cluster = 1;
     base_.workers = target_.sm_count;
     base_.decoded_sets = kDecodedSets;
-    base_.byte_operands = spec_.has_byte_activations();
-    base_.promotes = base_.byte_operands && spec_.activation != DType::kInt8 &&
-                     spec_.accumulation == Accumulation::kPromoted;
+    base_.byte_tokens = spec_.has_byte_activations();
+    base_.byte_operands = base_.byte_tokens && !decodes_to_bytes(spec_);
+    // Sums of groups leave the tensor cores anyway.
+    base_.promotes = base_.byte_tokens && spec_.activation != DType::kInt8 &&
+                     spec_.accumulation == Accumulation::kPromoted &&
+                     scale_mode_of_bytes(spec_) != ScaleMode::kGroup;
     base_.token_zeros = !spec_.activation_scale.symmetric;
     base_.e8m0_scales = spec_.activation_scale.scale_dtype == RowScaleDtype::kE8m0;
     base_.scale_per_token = spec_.activation_scale.granularity == RowGranularity::kToken;
@@ -212,7 +219,7 @@ class Candidates {
                         A::kWorkspace, A::kShape,   A::kM, A::kSchedule};
     if (c.scales_blocks()) {
       kernel.arguments.insert(kernel.arguments.begin() + 1, A::kXScaleMap);
-    } else if (c.byte_operands) {
+    } else if (c.byte_tokens) {
       kernel.arguments.insert(kernel.arguments.begin() + 2, {A::kXScales, A::kXZeroPoints});
     }
     return kernel;
@@ -275,7 +282,7 @@ void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
 }
 
 bool wgmma_may_halve(const GemmSpec& spec, const WarpgroupConfig& c) {
-  return !c.byte_operands && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
+  return !c.byte_tokens && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
          c.scaling.mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
 }
 

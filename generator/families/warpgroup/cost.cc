@@ -15,6 +15,8 @@ using device::WarpgroupConfig;
 constexpr int kRowTile = WarpgroupConfig::kRowTile;
 // With weights from registers wgmma takes as long for fewer tokens.
 constexpr int kFewestColumns = 32;
+// Codes of eight bits are multiplied so many times as fast as 16 bits.
+constexpr double kByteRate = 2;
 
 enum Cost {
   kStart,
@@ -56,8 +58,9 @@ double WgmmaClocks::unit() const {
   constexpr double kRowTiles = kRowTile / 16.0;
   const double decode =
       kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
+  const double rate = c_.byte_tokens ? kByteRate : 1;
   const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK *
-                          std::max(c_.tile_m, kFewestColumns) / costs_[kMultiply];
+                          std::max(c_.tile_m, kFewestColumns) / (rate * costs_[kMultiply]);
   const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
   return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
 }
@@ -65,12 +68,12 @@ double WgmmaClocks::unit() const {
 // The same of codes of eight bits, which are multiplied twice as fast, if shared memory gives them
 // so fast; sums of 128 columns are added by the warps meanwhile.
 double WgmmaClocks::byte_unit() const {
-  constexpr double kRate = 2;
   constexpr double kSharedBytes = 128;  // a clock
   const double products = 1.0 * kRowTile * WeightLayout::kChunkK * c_.tile_m;
   const double operands = 1.0 * WeightLayout::kChunkK *
                           (kRowTile * (c_.promotes ? c_.tile_m / c_.part_tokens() : 1) + c_.tile_m);
-  const double multiply = std::max(products / (kRate * costs_[kMultiply]), operands / kSharedBytes);
+  const double multiply =
+      std::max(products / (kByteRate * costs_[kMultiply]), operands / kSharedBytes);
   // An instruction of a warp for each of its sums, with factors half of a product more, and a
   // quarter of a load.
   const double of_sum = c_.scales_blocks() && !c_.has_token_rows() ? 1.75 : 1;

@@ -13,13 +13,25 @@ int sum_registers(const device::WarpgroupConfig& c) {
   const int row_tiles = std::max(1, c.tile_n / (device::WarpgroupConfig::kRowTile * c.warpgroups));
   const int sums = 4 * row_tiles * (c.tile_m / 8);
   if (c.byte_operands) return sums + (c.promotes ? c.part_tokens() / 2 : 0);
+  // Sums of a group, or of 128 columns, of one row tile at a time.
+  if (c.byte_tokens) return sums + (c.sums_have_parts() ? c.tile_m / 2 : 0);
   return c.scaling.mode == ScaleMode::kAccumulator ? 2 * sums : sums;
+}
+
+bool leaves_few_registers(const device::WarpgroupConfig& c) {
+  constexpr int kManySums = 160;
+  return c.byte_tokens && !c.byte_operands && sum_registers(c) > kManySums;
 }
 
 namespace {
 
+// What a stage of two chunks has beside: both row tiles' addresses and words of each.
+bool leaves_one_chunk(const device::WarpgroupConfig& c) {
+  return leaves_few_registers(c) && c.tile_n == 4 * device::WarpgroupConfig::kRowTile;
+}
+
 int most_sums(const device::WarpgroupConfig& c) {
-  return c.byte_operands ? kMostByteSums : kMostWgmmaSums;
+  return c.byte_tokens ? kMostByteSums : kMostWgmmaSums;
 }
 
 }  // namespace
@@ -47,13 +59,15 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   const int columns = tile.k.value_or(stage_columns(c));
   const bool is_half = columns == 64 && wgmma_may_halve(spec, c);
   const bool is_whole = columns == 128 || columns == 256 || columns == 512;
-  reasons.unless(is_whole || !c.byte_operands, "/tile/k",
-                 "a stage of codes of eight bits is one, two or four chunks of columns", columns,
+  reasons.unless(is_whole || !c.byte_tokens, "/tile/k",
+                 "with tokens of eight bits a stage is one, two or four chunks of columns", columns,
                  "128, 256, 512");
-  reasons.unless(is_half || is_whole || c.byte_operands, "/tile/k",
+  reasons.unless(is_half || is_whole || c.byte_tokens, "/tile/k",
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
                  "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
                  columns, "64, 128, 256, 512");
+  reasons.unless(c.stage_chunks == 1 || !leaves_one_chunk(c), "/tile/k",
+                 "the sums of such a tile leave registers for stages of one chunk", columns, "128");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
   only(tile.warps_m, 1, "/tile/warps_m", "the warps of wgmma lie along N");

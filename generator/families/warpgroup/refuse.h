@@ -18,6 +18,10 @@ inline constexpr int kMostByteSums = 192;
 // Registers of a thread for sums, those of unscaled groups included.
 int sum_registers(const device::WarpgroupConfig& config);
 
+// Whether the sums leave registers for no more than the weights of one matrix instruction at a
+// time.
+bool leaves_few_registers(const device::WarpgroupConfig& config);
+
 // Whether two warpgroups may share a row tile of so many tokens.
 constexpr bool wgmma_shares_rows(int tokens) { return tokens >= 32 && tokens <= 128; }
 

@@ -9,11 +9,13 @@
 #include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/scale_mode.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/cost.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "generator/families/warpgroup/shares.h"
 #include "generator/families/warpgroup/stage.h"
+#include "generator/spec/byte_meaning.h"
 
 namespace heddle {
 namespace {
@@ -42,16 +44,26 @@ std::string codes_of(const GemmSpec& spec) {
   }
 }
 
-// What the operands and the sums are.
+// What the operands, their products and the sums are.
 std::vector<std::string> sum_aliases(const GemmSpec& spec) {
-  if (!spec.has_byte_activations()) return {"using Sums = FloatSums;"};
+  if (!spec.has_byte_activations()) {
+    return {"using Products = HalfProducts<Value>;", "using Sums = FloatSums;"};
+  }
   const std::string tokens = codes_of(spec);
+  const bool is_int8 = spec.activation == DType::kInt8;
+  const ScaleMode mode = scale_mode_of_bytes(spec);
+  // Sums of blocks are scaled before they are added, so are those of groups by the weights' scales.
+  const std::string sums = mode == ScaleMode::kBlock                ? "FloatSums"
+                           : is_int8 && mode == ScaleMode::kProduct ? "ByteSums<u32>"
+                                                                    : "ByteSums<float>";
+  if (decodes_to_bytes(spec)) {
+    return {fmt::format("using Products = ByteProducts<{}, {}>;",
+                        is_int8 ? "Int8Codes" : "E4m3Codes", tokens),
+            fmt::format("using Sums = {};", sums)};
+  }
   const char* weights = spec.weight.type == WeightType::kInt    ? "Int8Codes"
                         : spec.weight.type == WeightType::kE5m2 ? "E5m2Codes"
                                                                 : "E4m3Codes";
-  // Sums of blocks are scaled before they are added.
-  const std::string sums =
-      spec.weight.has_blocks() ? "FloatSums" : fmt::format("ByteSums<{}>", tokens);
   return {fmt::format("using WeightCodes = {};", weights),
           fmt::format("using TokenCodes = {};", tokens), fmt::format("using Sums = {};", sums)};
 }
@@ -76,7 +88,9 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
                                 : "gemm_wgmma_bytes<heddle::Config>",
               {}};
     }
-    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh", config, "gemm_wgmma");
+    return c.byte_tokens ? gemm_text(plan, kernel, "warpgroup/decoded_bytes.cuh", config,
+                                     "gemm_wgmma_decoded")
+                         : gemm_text(plan, kernel, "warpgroup/warpgroup.cuh", config, "gemm_wgmma");
   }
   bool multiplies_bytes() const noexcept override { return true; }
 

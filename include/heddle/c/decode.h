@@ -22,9 +22,10 @@ typedef struct heddle_decode_request {
   heddle_text kind;       /* "integer" (the default), "float" or "table" */
   heddle_text type;       /* of integers: "uint" (the default) or "int", two's complement */
   heddle_text zero_point; /* "none" (the default) or, of integers, "int" */
-  heddle_text dtype;      /* what they become: "fp16" (the default) or "bf16" */
+  heddle_text dtype;      /* what they become: "fp16" (the default), "bf16", "int8" or "fp8_e4m3" */
   /* Of the codes in the words: "fragment" (the default: the order that takes the fewest
-   * operations), "linear", "awq", "even_odd", "trtllm" or "permutation". */
+   * operations), "linear", "awq", "even_odd", "trtllm", "permutation" or, to eight bits,
+   * "byte_fragment". */
   heddle_text order;
   heddle_text zero_order;     /* of integer zero points: "rows" (the default) or "elements" */
   const float* table;         /* of tables: what the codes 0 to 15 become */
@@ -47,7 +48,7 @@ HEDDLE_EXPORT heddle_status heddle_decode_request_init(heddle_decode_request* re
  * of those above is HEDDLE_ERROR_USAGE, "decode.request". */
 HEDDLE_EXPORT heddle_status heddle_decode_plan_create(const heddle_decode_request* request,
                                                       heddle_decode_plan** plan);
-/* For the weights of a spec, to `dtype`: "fp16" or "bf16". */
+/* For the weights of a spec, to `dtype`, as in heddle_decode_request. */
 HEDDLE_EXPORT heddle_status heddle_decode_plan_create_for_spec(const char* spec, size_t spec_length,
                                                                const char* dtype,
                                                                size_t dtype_length,
@@ -64,7 +65,8 @@ HEDDLE_EXPORT heddle_status heddle_decode_plan_of_plan(const heddle_plan* plan, 
 HEDDLE_EXPORT heddle_status heddle_decode_plan_request(const heddle_decode_plan* plan,
                                                        heddle_decode_request* request);
 
-/* A unit is the smallest run of whole 16 by 16 tiles that fills whole words. */
+/* A unit is the smallest run of whole tiles, of 16 by 16 or to eight bits 16 by 32, that fills
+ * whole words. */
 typedef struct heddle_decode_plan_info {
   size_t struct_size;
   size_t words;       /* of a unit */

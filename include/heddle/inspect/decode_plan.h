@@ -1,9 +1,11 @@
-// DecodePlan: how the words of packed weights become pairs of 16-bit floats.
+// DecodePlan: how the words of packed weights become pairs of 16-bit floats, or fours of INT8 or
+// FP8 codes.
 //
 // A plan is a short list of typed operations on 32-bit registers. It is derived, never written by
 // hand, and it is the one source of the CUDA text, of the packer's order inside a word, and of the
 // host evaluator. Registers 0 .. words - 1 hold the packed words of a unit, the smallest run of
-// whole 16 by 16 tiles that fills whole words; every operation defines a new register.
+// whole tiles that fills whole words; every operation defines a new register. A tile is 16 rows by
+// 16 columns, to eight bits by 32.
 #ifndef HEDDLE_INSPECT_DECODE_PLAN_H_
 #define HEDDLE_INSPECT_DECODE_PLAN_H_
 
@@ -30,9 +32,12 @@ enum class DecodeOpcode {
   kMul,     // dst = a * imm                          two 16-bit floats at once
   kScale,   // dst = a * factor - last                two 16-bit floats at once, one rounding: those
             // that group outputs DecodeOp::factor and DecodeOp::group hold for DecodeOp::row
+  kIntSub,  // dst = a - last                      32-bit integers, none of whose bytes borrows
+  kIntMulAdd,  // dst = a * imm + b or imm2           32-bit integers, none of whose bytes carries
 };
 
-// What a kSub, kFma or kScale subtracts. Of a kLop3 the third input, if it is of the group.
+// What a kSub, kFma, kScale or kIntSub subtracts. Of a kLop3 the third input, if it is of the
+// group.
 enum class LastOperand {
   kNone,
   kImmediate,  // DecodeOp::imm2
@@ -44,13 +49,13 @@ struct DecodeOp {
   DecodeOpcode opcode = DecodeOpcode::kShr;
   int dst = 0;
   int a = 0;               // source register
-  int b = -1;              // kLop3, kPrmt, kSub, kMulAdd: a second source register; -1: imm2 in
-                           // its place
+  int b = -1;              // kLop3, kPrmt, kSub, kMulAdd, kIntMulAdd: a second source register; -1:
+                           // imm2 in its place
   int c = -1;              // kSelect
-  std::uint32_t imm = 0;   // kShr, kShl: bits; kLop3: mask; kPrmt: selector; kFma, kMulAdd, kMul:
-                           // factor; kLookup: bytes 0..3
+  std::uint32_t imm = 0;   // kShr, kShl: bits; kLop3: mask; kPrmt: selector; kFma, kMulAdd, kMul,
+                           // kIntMulAdd: factor; kLookup: bytes 0..3
   std::uint32_t imm2 = 0;  // kLop3: magic number; kPrmt, kLookup: bytes 4..7; kSub, kFma: what is
-                           // subtracted, if immediate
+                           // subtracted, if immediate; kIntMulAdd: what is added
   std::uint8_t lut = 0;    // kLop3: immLut
   LastOperand last = LastOperand::kNone;
   int group = 0;    // of DecodePlan::group_outputs: the last operand
@@ -68,7 +73,8 @@ enum class CodeKind {
 };
 
 // The order of a unit's elements in its words. Element e of a unit is element e % 8 of k tile
-// e / 8: half e % 2 of register a_(e / 2 % 4) of that tile's A operand.
+// e / 8: half e % 2 of register a_(e / 2 % 4) of that tile's A operand. To eight bits it is element
+// e % 16 of k tile e / 16: byte e % 4 of register a_(e / 4 % 4).
 enum class ElementOrder {
   kFragment,  // Heddle's own: the order that takes the fewest operations
   kLinear,    // element 0 in the lowest bits; fields of any width cross from word to word
@@ -78,6 +84,9 @@ enum class ElementOrder {
   // has row g's, the second row g + 8's. 4 and 8 bits.
   kTrtllm,
   kPermutation,  // field i of a word is element DecodeRequest::permutation[i]
+  // To eight bits, the only order: the codes of two registers lie in the bytes of a word, those of
+  // row g low, those of row g + 8 high. 4 bits.
+  kByteFragment,
 };
 
 // What a word of integer zero points holds.
@@ -87,7 +96,8 @@ enum class ZeroOrder {
 };
 
 // Asks for the conversion of one unit of packed weights. The first four members are all that an
-// integer code in fragment order needs.
+// integer code in fragment order needs. `dtype`: kFp16, kBf16, or kInt8 and kFp8E4m3, to which
+// integers of 4 bits are decoded, in the order kByteFragment.
 struct DecodeRequest {
   int bits = 4;
   WeightType type = WeightType::kUint;
@@ -110,6 +120,7 @@ struct DecodeRequest {
 };
 
 // What kernels ask for; throws Error(kUnsupported) for the order swizzle_128b, which none decodes.
+// `dtype`: of the activations; by those in FP8 codes are multiplied as e4m3.
 HEDDLE_EXPORT DecodeRequest decode_request(const WeightSpec& weight, DType dtype);
 // FP8, FP6 and FP4, or `dtype` itself: 1 + exponent_bits + mantissa_bits bits.
 HEDDLE_EXPORT DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype);
@@ -125,7 +136,8 @@ struct BitPlace {
 struct DecodePlan {
   DecodeRequest request;
   std::vector<DecodeOp> ops;
-  std::vector<int> outputs;  // registers that hold a0, a1 ... ; element 2i is the low half of a_i
+  std::vector<int> outputs;  // registers that hold a0, a1 ... ; element 2i is the low half of a_i,
+                             // of eight bits element 4i its lowest byte
   // Element e is the bits [bits * field_of[e], ...) of the words of a unit, the words taken as one
   // little-endian number. Empty where an element is scattered: then only bit_of tells.
   std::vector<int> field_of;
@@ -140,6 +152,10 @@ struct DecodePlan {
   double instructions_per_weight = 0;
   int result_exponent = 0;  // a weight is the result times 2^this; 0 unless something is folded
   int elements() const { return static_cast<int>(bit_of.size()); }
+  // Whether codes become INT8 or FP8.
+  bool makes_bytes() const {
+    return request.dtype == DType::kInt8 || request.dtype == DType::kFp8E4m3;
+  }
 };
 
 // Throws Error(kUnsupported, "decode.unsupported") where there is no exact plan.
@@ -147,7 +163,8 @@ HEDDLE_EXPORT DecodePlan derive_decode_plan(const DecodeRequest& request);
 
 // Executes the plan on the host with bit-exact binary16 or bfloat16 arithmetic. `zero_fields` holds
 // the zero point of row g in its lowest `bits` bits and that of row g + 8 in the next ones. Element
-// e of the result has the bits of the 16-bit float. Precondition: the plan has one word.
+// e of the result has the bits of the 16-bit float, or of the code of eight bits. Precondition: the
+// plan has one word.
 HEDDLE_EXPORT std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
                                                               std::uint32_t word,
                                                               std::uint16_t zero_fields);
@@ -166,7 +183,8 @@ HEDDLE_EXPORT void write_code(const DecodePlan& plan, int element, unsigned code
 // NaN of a float code stay what they are where the destination has as many exponent bits (e5m2 to
 // FP16); elsewhere such a code counts as the ordinary number that its bits would spell (e4m3 0x7f:
 // 480). `zero` is the code of the zero point; it means nothing without integer zero points. The
-// value is multiplied by `scale` and divided by 2^exponent before it is rounded.
+// value is multiplied by `scale` and divided by 2^exponent before it is rounded. To eight bits it
+// has to be exact: precondition.
 HEDDLE_EXPORT std::uint16_t reference_decode(const DecodeRequest& request, unsigned code,
                                              unsigned zero, int exponent = 0, double scale = 1);
 
@@ -185,8 +203,8 @@ HEDDLE_EXPORT std::string describe(const DecodePlan& plan);
 HEDDLE_EXPORT std::string decode_plan_to_json(const DecodePlan& plan);
 
 // Every kind of request that has a plan, with its name: each width and type of integer with and
-// without zero points, each float format, the table, each order of elements, 16 bits as they are;
-// both destinations.
+// without zero points, each float format, the table, each order of elements, 16 bits as they are,
+// to FP16 and BF16; integers of 4 bits to INT8 and FP8.
 struct NamedDecodeRequest {
   std::string name;
   DecodeRequest request;

@@ -1,0 +1,38 @@
+// What a matrix instruction makes of decoded weights in registers and of tokens in shared memory.
+//
+// Config::Products is HalfProducts or, of tokens of eight bits, ByteProducts.
+#pragma once
+
+#include "primitives/wgmma_bytes.cuh"
+
+namespace heddle {
+
+// Of 16 bits.
+template <class Value>
+struct HalfProducts {
+  using Sum = float;
+  template <int kSums>
+  static __device__ __forceinline__ void multiply(float (&sums)[kSums], const u32 (&weights)[4],
+                                                  u64 tokens, bool add) {
+    wgmma(Value{}, sums, weights, tokens, add);
+  }
+  static __device__ __forceinline__ float as_float(float sum) { return sum; }
+};
+
+// Of codes of eight bits; sums of INT8 are integers, of which those of 1024 columns are exact in
+// FP32.
+template <class Weights, class Tokens>
+struct ByteProducts {
+  using Sum = typename Weights::Sum;
+  template <int kSums>
+  static __device__ __forceinline__ void multiply(Sum (&sums)[kSums], const u32 (&weights)[4],
+                                                  u64 tokens, bool add) {
+    wgmma(Weights{}, Tokens{}, sums, weights, tokens, add);
+  }
+  static __device__ __forceinline__ float as_float(float sum) { return sum; }
+  static __device__ __forceinline__ float as_float(u32 sum) {
+    return static_cast<float>(static_cast<int>(sum));
+  }
+};
+
+}  // namespace heddle

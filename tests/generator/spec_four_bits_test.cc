@@ -1,0 +1,99 @@
+// Weights of four bits that activations of eight bits are multiplied by, in a spec.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "generator/spec/meaning.h"
+#include "heddle/error.h"
+#include "heddle/inspect/plan.h"
+#include "tests/byte_gemm.h"
+
+namespace heddle {
+namespace {
+
+std::vector<std::string> pointers_of(const GemmSpec& spec) {
+  std::vector<std::string> pointers;
+  for (const Problem& problem : check_meaning(spec)) pointers.push_back(problem.pointer);
+  return pointers;
+}
+
+TEST(SpecFourBits, HaveTheirOwnOrder) {
+  const Spec spec = Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512},
+      "weight": {"bits": 4}, "activation": {"dtype": "int8", "granularity": "token"},
+      "output": {"dtype": "bf16"}})");
+  EXPECT_EQ(spec.gemm().weight.interleave, Interleave::kByteFragment);
+  EXPECT_EQ(spec.gemm().weight.scale_dtype, DType::kFp32);
+  EXPECT_TRUE(check_meaning(spec.gemm()).empty());
+  EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+}
+
+TEST(SpecFourBits, TakeEveryGroupOfWholeColumns) {
+  for (const DType x : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const int group : {kPerChannel, kPerTensor, 32, 96, 128, 384}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        GemmSpec spec = four_bit_gemm(256, 1152, x, group);
+        spec.weight.zero_point = zero;
+        EXPECT_TRUE(check_meaning(spec).empty());
+        const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h100"));
+        ASSERT_EQ(decode_plans_of(plan).size(), 1U);
+        EXPECT_EQ(plan.kernels.front().size_min, 1) << "one family serves every M";
+        EXPECT_TRUE(plan.kernels.front().takes(KernelArgument::kXScales));
+      }
+    }
+  }
+}
+
+TEST(SpecFourBits, RefuseByName) {
+  struct Case {
+    std::function<void(GemmSpec&)> change;
+    std::string pointer;
+  };
+  const Case cases[] = {
+      {[](GemmSpec& s) { s.weight.bits = 3; }, "/weight/type"},
+      {[](GemmSpec& s) { s.weight.type = WeightType::kE2m1; }, "/weight/type"},
+      {[](GemmSpec& s) { s.weight.type = WeightType::kNf4; }, "/weight/type"},
+      {[](GemmSpec& s) { s.weight.group_size = 16; }, "/weight/group_size"},
+      {[](GemmSpec& s) { s.weight.group_offset = 16; }, "/weight/group_offset"},
+      {[](GemmSpec& s) { s.weight.group_rows = kBlockRows; }, "/weight/group_rows"},
+      {[](GemmSpec& s) { s.weight.zero_point = ZeroPoint::kFloat; }, "/weight/zero_point"},
+      {[](GemmSpec& s) { s.weight.tensor_scale = true; }, "/weight/tensor_scale"},
+      {[](GemmSpec& s) { s.weight.scale_dtype = DType::kE4m3; }, "/weight/scale_dtype"},
+      {[](GemmSpec& s) { s.weight.interleave = Interleave::kLinear; }, "/weight/interleave"},
+      {[](GemmSpec& s) { s.activation_scale.symmetric = false; }, "/activation/symmetric"},
+      {[](GemmSpec& s) { s.activation_scale.granularity = RowGranularity::kGroup; },
+       "/activation/granularity"},
+      {[](GemmSpec& s) {
+         s.activation = DType::kFp8E4m3;
+         s.accumulation = Accumulation::kFast;
+       },
+       "/accumulation"},
+  };
+  for (const Case& one : cases) {
+    GemmSpec spec = four_bit_gemm(256, 512, DType::kInt8);
+    one.change(spec);
+    const std::vector<std::string> pointers = pointers_of(spec);
+    EXPECT_NE(std::find(pointers.begin(), pointers.end(), one.pointer), pointers.end())
+        << one.pointer;
+  }
+}
+
+TEST(SpecFourBits, TheirOrderIsOfEightBitActivationsAlone) {
+  GemmSpec spec;
+  spec.shape = {256, 512};
+  spec.weight.interleave = Interleave::kByteFragment;
+  EXPECT_EQ(pointers_of(spec), std::vector<std::string>{"/weight/interleave"});
+  WeightOpSpec op;
+  op.shape = {256, 512};
+  op.weight = four_bit_gemm(256, 512, DType::kInt8).weight;
+  for (const Op one : {Op::kDequantize, Op::kQuantizeWeight}) {
+    std::string pointer;
+    for (const Problem& problem : check_meaning(one, op)) pointer += problem.pointer;
+    EXPECT_NE(pointer.find("/weight/interleave"), std::string::npos) << to_string(one);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
