@@ -157,9 +157,9 @@ TEST(ModelActivations, FormsThatNoKernelTakes) {
   group_of(config)["weights"]["symmetric"] = false;
   expect_sixteen(config, "codes are multiplied as they are");
   config = w8a8();
-  group_of(config)["weights"]["num_bits"] = 4;
+  group_of(config)["weights"]["num_bits"] = 3;
   config["quantization_config"]["format"] = "pack-quantized";
-  expect_sixteen(config, "4 bits");
+  expect_sixteen(config, "3 bits");
   for (const char* name : {"MXFP8", "NVFP4"}) {
     expect_sixteen(with_quantization({{"quant_method", "modelopt"}, {"quant_algo", name}}),
                    "none is made for checkpoints");
