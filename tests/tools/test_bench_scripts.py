@@ -218,6 +218,15 @@ class W8a8Test(ScriptTest):
         self.assertTrue(cells["INT8", 1024]["passed"], "as fast as FP8")
         self.assertTrue(cells["FP8 blocks", 1024]["passed"], "the same")
 
+    def test_four_bits_are_held_against_16_bit_activations(self):
+        cells = self.cells(1, "--python", "false")
+        self.assertTrue(cells["W4A8 INT8", 16]["passed"])
+        self.assertFalse(cells["W4A8 FP8", 1024]["passed"])
+        self.assertAlmostEqual(cells["W4A8 FP8", 1024]["times"], 1)
+        self.assertIsNone(cells["W4A8 INT8 g32", 64]["passed"])
+        self.assertFalse(cells["W4A8 INT8 g32", 1024]["passed"])
+        self.assertNotIn(("W4A16", 1024), cells)
+
     def test_many_are_held_against_the_peer(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -124,6 +124,11 @@ def w8a8_few(n, k, m, floor_us):
     return floor_us * (1.06 if m > 16 else 1.02) + more
 
 
+# Weights of four bits by activations of eight, times the same weights by FP16 in the same run; of
+# groups of 32 columns with many tokens.
+W4A8 = {1: 1.00, 4: 1.00, 16: 1.00, 64: 0.95, 256: 0.75, 1024: 0.62, 4096: 0.60}
+W4A8_OF_32 = {1024: 0.85, 4096: 0.85}
+
 # A token in PyTorch at batch 1: times a step of heddle bench --step, and the share of it that no
 # kernel runs. By batch: times compiled BF16.
 TOKEN_OF_STEP = 1.05
