@@ -678,7 +678,7 @@ class WeightLayout:
 def weight_layout(spec: Spec | dict[str, Any] | str) -> WeightLayout:
     """The bytes of a spec's packed weights; docs/layouts.md describes them."""
 
-LAYOUT_VERSION: int = 4
+LAYOUT_VERSION: int = 5
 
 def layout_version(spec: Spec | dict[str, Any] | str) -> int:
     """

@@ -140,7 +140,7 @@ TEST_F(BytesGpu, EveryTileOfFourBits) {
           if ((++turn + tile_m / 32) % 3 != 0) continue;
           const bool parts = group != kPerChannel || dtype != DType::kInt8;
           if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
-          if (tile_n == 256 && tile_m > (parts ? 128 : 192)) continue;
+          if (tile_n == 256 && tile_m > 128) continue;
           if (tile_m == 256 && parts) continue;
           GemmSpec spec = four_bit_gemm(1032, 1280, dtype, group);
           if (tile_m % 64 == 0) spec.weight.zero_point = ZeroPoint::kInt;

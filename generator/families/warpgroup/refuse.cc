@@ -31,7 +31,9 @@ bool leaves_one_chunk(const device::WarpgroupConfig& c) {
 }
 
 int most_sums(const device::WarpgroupConfig& c) {
-  return c.byte_tokens ? kMostByteSums : kMostWgmmaSums;
+  // Decoding takes as many registers as to 16 bits; sums of groups share theirs with few addresses.
+  const bool decodes_beside_sums = !c.byte_operands && !(c.byte_tokens && c.sums_have_parts());
+  return decodes_beside_sums ? kMostWgmmaSums : kMostByteSums;
 }
 
 }  // namespace
