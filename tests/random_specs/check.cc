@@ -115,9 +115,20 @@ Source render_one(const Plan& plan, std::size_t kernel) {
   return source;
 }
 
-// Small weights only: packing takes as long as there are codes.
+// Of weights that are packed here: packing takes as long as there are codes.
+constexpr std::int64_t kMostCodes = 1 << 15;
+
+// What has a kernel of quantize_weight is rounded on the host, too.
+void check_quantizing(const Spec& spec) {
+  if (spec.op() != Op::kQuantizeWeight) return;
+  const std::int64_t codes = spec.weight_shape().n * spec.weight_shape().k;
+  if (codes > kMostCodes) return;
+  const std::vector<std::uint16_t> w(static_cast<std::size_t>(codes));
+  expect(quantize_weights(spec.weight_op(), w).codes.size() == w.size(),
+         "quantised weights of another size");
+}
+
 void check_packing(const Spec& spec, const Plan& plan) {
-  constexpr std::int64_t kMostCodes = 1 << 15;
   if (spec.op() != Op::kGemm) return;
   const GemmSpec& gemm = spec.gemm();
   if (gemm.shape.n * gemm.shape.k > kMostCodes) return;
@@ -139,6 +150,7 @@ void check(const Spec& spec, const Target& target, bool all_kernels, Random& ran
   verdict->has_plan = true;
   check_plan(plan);
   expect(!describe(plan).empty(), "a plan without a description");
+  check_quantizing(spec);
   check_packing(spec, plan);
   const std::size_t count = plan.kernel_count();
   const std::size_t picked = below(random, count);
