@@ -19,7 +19,7 @@ struct Multiplication {
   Half half;
   void* d;   // floats or, of kInt8, 32-bit integers
   int sums;  // of d: half the columns of B
-  const std::uint32_t* a;
+  const std::uint32_t* a = nullptr;
   std::uint64_t columns;  // descriptor
   bool add;
   std::uint64_t rows = 0;  // descriptor, the same for all warps of a warpgroup

@@ -54,7 +54,7 @@ TEST(ByteLayout, FourBitsLieAsTheInstructionTakesThem) {
     const GemmSpec spec = four_bit_gemm(n, k, DType::kInt8, kPerChannel);
     QuantizedWeights weights = numbered(spec);
     for (std::uint8_t& code : weights.codes) code &= 15;
-    weights.scales.resize(static_cast<std::size_t>(2 * n));
+    weights.scales.resize(2 * static_cast<std::size_t>(n));
     const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
     const WeightLayout layout = weight_layout(spec);
     EXPECT_EQ(layout.chunk_bytes, 16 * 64);
