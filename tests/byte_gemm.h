@@ -35,6 +35,18 @@ inline GemmSpec block_gemm(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
+// Whether registers hold a tile of weights of four bits: sums of groups of INT8 for one row tile of
+// each of two warpgroups, promoted ones for 160 tokens, or 96 of two row tiles.
+inline bool has_four_bit_tile(DType dtype, int group_size, int tile_m, int tile_n) {
+  const bool is_int8 = dtype == DType::kInt8;
+  if (group_size == kPerChannel) {
+    if (is_int8) return tile_m * tile_n <= 128 * 256;
+    return tile_n == 256 ? tile_m <= 96 : tile_m <= 160;
+  }
+  if (is_int8) return tile_n == 256 ? tile_m < 64 : tile_m <= 128;
+  return tile_n == 256 ? tile_m <= 128 : tile_m <= 192;
+}
+
 // Weights of four bits in groups of 128 columns, or kPerChannel, scales in FP16.
 inline GemmSpec four_bit_gemm(std::int64_t n, std::int64_t k, DType dtype, int group_size = 128) {
   GemmSpec spec = byte_gemm(n, k, dtype);

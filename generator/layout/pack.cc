@@ -12,6 +12,7 @@
 #include "generator/layout/padding_code.h"
 #include "generator/layout/plain_sizes.h"
 #include "generator/layout/swizzled_rows.h"
+#include "generator/spec/byte_meaning.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 
@@ -39,6 +40,13 @@ DecodePlan bit_places(const WeightSpec& weight) {
   return plan;
 }
 
+// In the order of a gemm's activations.
+WeightSpec settled_weight(const GemmSpec& spec) {
+  WeightSpec weight = spec.weight;
+  weight.interleave = settled_interleave(spec);
+  return weight;
+}
+
 // Packed is `std::uint8_t` when packing and `const std::uint8_t` when unpacking.
 template <class Packed>
 class Walk {
@@ -48,7 +56,7 @@ class Walk {
   using Code = std::conditional_t<kPacking, const std::uint8_t, std::uint8_t>;
 
   Walk(const GemmSpec& spec, Packed* packed, Plain& plain)
-      : weight_(spec.weight),
+      : weight_(settled_weight(spec)),
         gated_(spec.epilogue.gated),
         n_(spec.shape.n),
         k_(spec.shape.k),

@@ -17,8 +17,7 @@ void refuse_if_any(std::vector<Problem> problems) {
 }  // namespace
 
 void expect_packable(const GemmSpec& spec) {
-  Spec::from_gemm(spec);
-  refuse_if_any(check_meaning(spec));
+  refuse_if_any(check_meaning(Spec::from_gemm(spec).gemm()));
 }
 
 void expect_packable(Op op, const WeightOpSpec& spec) {

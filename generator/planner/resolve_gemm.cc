@@ -66,6 +66,23 @@ std::string scale_text(const Plan& plan) {
          "the weights and the registers hold both sums, else on the weights";
 }
 
+// How products of codes of eight bits are added.
+std::string sums_text(const Plan& plan) {
+  const GemmSpec& spec = plan.spec.gemm();
+  const bool has_groups = plan.layout.groups_per_chunk != 0;
+  if (spec.activation == DType::kInt8) {
+    return has_groups
+               ? fmt::format("integer products of {} columns are added exactly, then in FP32",
+                             plan.layout.meta_group)
+               : "integer products are added exactly";
+  }
+  if (spec.accumulation == Accumulation::kFast) {
+    return "products are added in the tensor cores, whose sums keep some 14 bits";
+  }
+  return fmt::format("products of {} columns are added in the tensor cores, then in FP32",
+                     plan.layout.meta_group);
+}
+
 // `of_ranges`: why these kernels.
 std::vector<std::string> explain(const Plan& plan, const std::vector<std::string>& of_ranges) {
   std::vector<std::string> reasons;
@@ -88,11 +105,7 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
         "where the scale is on the weight, one operation takes off the bias and multiplies by it");
   }
   if (spec.has_byte_activations()) {
-    reasons.emplace_back(
-        spec.activation == DType::kInt8 ? "integer products are added exactly"
-        : spec.accumulation == Accumulation::kFast
-            ? "products are added in the tensor cores, whose sums keep some 14 bits"
-            : "products of 128 columns are added in the tensor cores, then in FP32");
+    reasons.push_back(sums_text(plan));
   } else if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));
   }

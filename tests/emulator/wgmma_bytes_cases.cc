@@ -162,10 +162,10 @@ std::vector<WgmmaCase> make_decoded_cases() {
   c.add_decoded("SignedZeroPoints", 72, 896, 64, {64, 64, 128}, kInt8, 3, {33, 64}, kNone)
       .weight.type = WeightType::kInt;
   c.cases.back().spec.weight.zero_point = kZeros;
-  c.add_decoded("Groups96", 136, 1152, 96, {160, 128, 128}, kInt8, 3, {129, 300}, kNone)
+  c.add_decoded("Groups96", 136, 1152, 96, {128, 128, 128}, kInt8, 3, {127, 200}, kNone)
       .weight.zero_point = kZeros;
   c.add_decoded("FourWarpgroups", 264, 1152, 128, {32, 256, 256}, kInt8, 3, {17, 32}, kNone);
-  c.add_decoded("RowTiles", 520, 384, 128, {128, 256, 128}, kInt8, 3, {127, 200}, kNone);
+  c.add_decoded("RowTiles", 520, 384, 128, {128, 256, 128}, kFp8E4m3, 3, {127, 200}, kNone);
   c.add_decoded("TurnsOfSharedRows", 72, 1408, 32, {32, 64, 512}, kInt8, 3, {17, 32}, kNone);
   c.add_decoded("Fp8Groups", 136, 896, 128, {64, 128, 256}, kFp8E4m3, 3, {33, 64, 100}, kNone);
   c.add_decoded("Fp8ZeroPoints", 136, 896, 128, {128, 128, 256}, kFp8E4m3, 3, {127}, kNone)

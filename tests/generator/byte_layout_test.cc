@@ -24,6 +24,13 @@ QuantizedWeights numbered(const GemmSpec& spec) {
   return weights;
 }
 
+QuantizedWeights four_bit_weights(const GemmSpec& spec) {
+  QuantizedWeights weights = numbered(spec);
+  for (std::uint8_t& code : weights.codes) code &= 15;
+  weights.scales.resize(2 * static_cast<std::size_t>(spec.shape.n));
+  return weights;
+}
+
 // docs/layouts.md: rows of 128 bytes, whose 16-byte units are permuted by the row's number.
 TEST(ByteLayout, RowsLieAsTensorCopiesPutThem) {
   for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {8, 32}}) {
@@ -52,9 +59,7 @@ TEST(ByteLayout, RowsLieAsTensorCopiesPutThem) {
 TEST(ByteLayout, FourBitsLieAsTheInstructionTakesThem) {
   for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {8, 32}}) {
     const GemmSpec spec = four_bit_gemm(n, k, DType::kInt8, kPerChannel);
-    QuantizedWeights weights = numbered(spec);
-    for (std::uint8_t& code : weights.codes) code &= 15;
-    weights.scales.resize(2 * static_cast<std::size_t>(n));
+    const QuantizedWeights weights = four_bit_weights(spec);
     const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
     const WeightLayout layout = weight_layout(spec);
     EXPECT_EQ(layout.chunk_bytes, 16 * 64);
@@ -74,6 +79,11 @@ TEST(ByteLayout, FourBitsLieAsTheInstructionTakesThem) {
     const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
     EXPECT_EQ(back.codes, weights.codes);
   }
+  // What kFragment stands for.
+  GemmSpec fragment = four_bit_gemm(16, 128, DType::kInt8, kPerChannel);
+  const std::vector<std::uint8_t> settled = pack_weights(fragment, four_bit_weights(fragment));
+  fragment.weight.interleave = Interleave::kFragment;
+  EXPECT_EQ(pack_weights(fragment, four_bit_weights(fragment)), settled);
   EXPECT_EQ(layout_version(four_bit_gemm(16, 128, DType::kInt8).weight), 5);
 }
 

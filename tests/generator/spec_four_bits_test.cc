@@ -80,6 +80,28 @@ TEST(SpecFourBits, RefuseByName) {
   }
 }
 
+std::string reasons_of(DType x, int group) {
+  const GemmSpec spec = four_bit_gemm(256, 1152, x, group);
+  std::string text;
+  const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h100"));
+  for (const std::string& reason : plan.reasons) text += reason + '\n';
+  return text;
+}
+
+TEST(SpecFourBits, PlansSayHowProductsAreAdded) {
+  EXPECT_NE(reasons_of(DType::kInt8, kPerChannel).find("products are added exactly\n"),
+            std::string::npos);
+  EXPECT_NE(reasons_of(DType::kInt8, 128).find("of 128 columns are added exactly, then in FP32"),
+            std::string::npos);
+  EXPECT_NE(reasons_of(DType::kFp8E4m3, 32).find("products of 32 columns"), std::string::npos);
+}
+
+TEST(SpecFourBits, SumsOfGroupsFitWhateverK) {
+  EXPECT_TRUE(pointers_of(four_bit_gemm(256, 131200, DType::kInt8)).empty());
+  EXPECT_EQ(pointers_of(four_bit_gemm(256, 131200, DType::kInt8, kPerChannel)),
+            std::vector<std::string>{"/shape/k"});
+}
+
 TEST(SpecFourBits, TheirOrderIsOfEightBitActivationsAlone) {
   GemmSpec spec;
   spec.shape = {256, 512};

@@ -138,10 +138,8 @@ TEST_F(BytesGpu, EveryTileOfFourBits) {
       for (const int tile_m : {16, 32, 64, 96, 128, 160, 192, 256}) {
         for (const int tile_n : {64, 128, 256}) {
           if ((++turn + tile_m / 32) % 3 != 0) continue;
-          const bool parts = group != kPerChannel || dtype != DType::kInt8;
           if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
-          if (tile_n == 256 && tile_m > 128) continue;
-          if (tile_m == 256 && parts) continue;
+          if (!has_four_bit_tile(dtype, group, tile_m, tile_n)) continue;
           GemmSpec spec = four_bit_gemm(1032, 1280, dtype, group);
           if (tile_m % 64 == 0) spec.weight.zero_point = ZeroPoint::kInt;
           spec.tile.m = tile_m;

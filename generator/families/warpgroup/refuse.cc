@@ -25,15 +25,28 @@ bool leaves_few_registers(const device::WarpgroupConfig& c) {
 
 namespace {
 
-// What a stage of two chunks has beside: both row tiles' addresses and words of each.
-bool leaves_one_chunk(const device::WarpgroupConfig& c) {
-  return leaves_few_registers(c) && c.tile_n == 4 * device::WarpgroupConfig::kRowTile;
+// Whether sums of INT8 become FP32 group by group: while they do, both forms have registers, beside
+// the addresses and words of no more than one row tile.
+bool converts_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
+  return spec.activation == DType::kInt8 && c.scaling.mode == ScaleMode::kGroup;
+}
+bool has_two_row_tiles(const device::WarpgroupConfig& c) {
+  return c.tile_n == 2 * device::WarpgroupConfig::kRowTile * c.warpgroups;
 }
 
-int most_sums(const device::WarpgroupConfig& c) {
-  // Decoding takes as many registers as to 16 bits; sums of groups share theirs with few addresses.
-  const bool decodes_beside_sums = !c.byte_operands && !(c.byte_tokens && c.sums_have_parts());
-  return decodes_beside_sums ? kMostWgmmaSums : kMostByteSums;
+// What a stage of two chunks has beside: both row tiles' addresses and words of each, or many sums
+// that become FP32 several times a chunk.
+bool leaves_one_chunk(const GemmSpec& spec, const device::WarpgroupConfig& c) {
+  if (converts_sums(spec, c))
+    return c.weights.meta_group < device::Chunk::kColumns && sum_registers(c) > kMostShortGroupSums;
+  return leaves_few_registers(c) && has_two_row_tiles(c);
+}
+
+// As far as ptxas spills nothing, with zero points and gates, too.
+int most_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
+  if (c.byte_operands) return kMostByteSums;
+  if (!c.byte_tokens || !c.sums_have_parts() || converts_sums(spec, c)) return kMostWgmmaSums;
+  return c.promotes ? kMostPromotedSums : kMostGroupSums;
 }
 
 }  // namespace
@@ -68,7 +81,10 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
                  "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
                  columns, "64, 128, 256, 512");
-  reasons.unless(c.stage_chunks == 1 || !leaves_one_chunk(c), "/tile/k",
+  reasons.unless(!converts_sums(spec, c) || !has_two_row_tiles(c), "/tile/n",
+                 "sums of groups of INT8 have registers for one row tile of a warpgroup", c.tile_n,
+                 "64, 128");
+  reasons.unless(c.stage_chunks == 1 || !leaves_one_chunk(spec, c), "/tile/k",
                  "the sums of such a tile leave registers for stages of one chunk", columns, "128");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
@@ -89,14 +105,14 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                        c.shared_bytes(), target.name, target.shared_per_block);
   });
   reasons.unless(
-      sum_registers(c) <= most_sums(c), "/tile",
+      sum_registers(c) <= most_sums(spec, c), "/tile",
       [&] {
         return fmt::format(
             "a tile of {} rows by {} tokens needs {} registers of a thread for "
             "its sums",
             c.tile_n, c.tile_m, sum_registers(c));
       },
-      "", [&] { return fmt::format("at most {}", most_sums(c)); });
+      "", [&] { return fmt::format("at most {}", most_sums(spec, c)); });
   return reasons.take();
 }
 

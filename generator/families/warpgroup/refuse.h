@@ -10,10 +10,14 @@
 
 namespace heddle {
 
-// The most registers for sums that wgmma leaves room for.
+// The most registers for sums that wgmma leaves room for beside decoding.
 inline constexpr int kMostWgmmaSums = 128;
-// Of codes of eight bits, which take no registers but for their sums.
+// Of codes of eight bits that are multiplied as they are: nothing else takes registers.
 inline constexpr int kMostByteSums = 192;
+// Of weights that are decoded to FP8: with those of 128 columns, and with those of a group.
+inline constexpr int kMostPromotedSums = 160, kMostGroupSums = 192;
+// Of INT8 sums of groups shorter than a chunk, beside a stage of more chunks than one.
+inline constexpr int kMostShortGroupSums = 64;
 
 // Registers of a thread for sums, those of unscaled groups included.
 int sum_registers(const device::WarpgroupConfig& config);
