@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "checkpoint/gated_layers.h"
-#include "checkpoint/input_scale.h"
+#include "checkpoint/layer_activations.h"
 #include "checkpoint/layer_error.h"
 #include "checkpoint/read_layer.h"
-#include "generator/model/byte_activations.h"
 #include "generator/spec/document.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
@@ -89,7 +87,8 @@ class Planner {
         config_(config),
         parallel_(options.parallel),
         plan_(*plan),
-        gated_(config, options.gated) {}
+        gated_(config, options.gated),
+        activations_(checkpoint, config, options.parallel) {}
 
   void add_all(const std::vector<LayerGroup>& groups) {
     gated_.check(groups);
@@ -103,7 +102,7 @@ class Planner {
       ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
       std::string apart = why_apart(viewed.parts);
       if (apart.empty()) apart = Companions::why_apart(checkpoint_, group);
-      if (apart.empty()) apart = why_other_activations(group);
+      if (apart.empty()) apart = activations_.why_apart(group);
       if (!apart.empty()) {
         plan_.notes.push_back(fmt::format("{} is not made: {}; its parts are packed alone",
                                           excerpt(group.name), apart));
@@ -115,46 +114,6 @@ class Planner {
     } catch (const Error& error) {
       unconverted_.add(error);
     }
-  }
-
-  // What the config says of the layer's activations; null where they have 16 bits.
-  const ActivationScheme* activation_of(const LayerName& layer) const {
-    if (layer.kind == LayerName::Kind::kPlain) return nullptr;
-    const Scheme* const scheme = config_.quantization.scheme_of(layer.name);
-    return scheme != nullptr && scheme->activation ? &*scheme->activation : nullptr;
-  }
-
-  // One kernel takes X in one form.
-  std::string why_other_activations(const LayerGroup& group) const {
-    const ActivationScheme* const first = activation_of(group.parts.front());
-    for (const LayerName& part : group.parts) {
-      const ActivationScheme* const other = activation_of(part);
-      const bool both = first != nullptr && other != nullptr;
-      if (both ? *first == *other : first == other) continue;
-      return fmt::format("the activations of {} and {} are quantised in other ways",
-                         excerpt(group.parts.front().name), excerpt(part.name));
-    }
-    return {};
-  }
-
-  // Returns the static scale, where there is one. A layer that no such kernel takes keeps 16 bits.
-  std::optional<float> set_activations(const LayerGroup& group, const FusedLayer& layer,
-                                       GemmSpec* gemm) {
-    const ActivationScheme* const activation = activation_of(group.parts.front());
-    if (activation == nullptr) return std::nullopt;
-    std::string why;
-    if (activation->is_static && layer.matrices() != 1) {
-      why = "experts of one tensor have a static scale each";
-    } else {
-      why = set_byte_activations(*activation, layer.blocks(), gemm->activation, gemm);
-    }
-    if (!why.empty()) {
-      const auto place = sixteen_bits_.try_emplace(why, group.name, 0).first;
-      ++place->second.second;
-      return std::nullopt;
-    }
-    if (!activation->is_static) return std::nullopt;
-    return read_input_scale(checkpoint_, group);
   }
 
   // Layers of 16 bits with other sides are refused. Quantisers may pad theirs, so that is a note.
@@ -183,10 +142,7 @@ class Planner {
           fmt::format("{} layers have other sides than the config says, such as {}", other_sides_,
                       first_other_));
     }
-    for (const auto& [why, layers] : sixteen_bits_) {
-      plan_.notes.push_back(fmt::format("{} layers such as {}: {}: {}", layers.second,
-                                        excerpt(layers.first), kSixteenBitsNote, why));
-    }
+    activations_.add_notes(&plan_.notes);
     note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
     gated_.add_notes(&plan_.notes);
   }
@@ -207,7 +163,7 @@ class Planner {
     gemm.epilogue.bias = companions.has_bias();
     gemm.pre_scale = companions.has_pre_scale();
     gated_.apply(group, layer.heights(), &gemm);
-    const std::optional<float> input_scale = set_activations(group, layer, &gemm);
+    const std::optional<float> input_scale = activations_.apply(group, layer, &gemm);
     const std::string why = why_unserved(gemm);
     if (!why.empty()) return add_unserved(group, why, gemm.shape);
     Spec spec = Spec::from_gemm(gemm, label_of(group.name));
@@ -231,14 +187,12 @@ class Planner {
   const TensorParallel& parallel_;
   LayerPlan& plan_;
   GatedLayers gated_;
+  LayerActivations activations_;
   bool has_plain_ = false;
   std::size_t other_sides_ = 0;
   std::string first_other_;
   std::size_t whole_ = 0;
   std::string first_whole_;
-  // Why activations have 16 bits although the config says 8, with the first such layer and how many
-  // there are.
-  std::map<std::string, std::pair<std::string, int>> sixteen_bits_;
   Unconverted unconverted_;
 };
 

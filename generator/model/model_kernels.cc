@@ -71,7 +71,8 @@ int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm, const Sche
     ScaleBlocks blocks = blocks_of(*scheme);
     for (const ModelPart& part : layer.parts) blocks.heights.push_back(part.n);
     const std::string why = set_byte_activations(*scheme->activation, blocks, dtype_, &gemm);
-    if (!why.empty()) model_.notes.push_back(layer.name + ": " + kSixteenBitsNote + ": " + why);
+    if (!why.empty())
+      model_.notes.push_back(layer.name + ": " + kSixteenBitsNote + ", because " + why);
   }
   Spec spec = Spec::from_gemm(gemm, layer.name);
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));

@@ -52,7 +52,7 @@ void QuantizationBuilder::settle_activations(Scheme& scheme) {
                      "for other GPUs");
   }
   scheme.activation.reset();
-  note_once(std::string(kSixteenBitsNote) + ": " + why);
+  note_once(std::string(kSixteenBitsNote) + ", because " + why);
 }
 
 void QuantizationBuilder::note_kv_scales() {

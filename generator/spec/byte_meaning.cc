@@ -9,6 +9,10 @@ namespace {
 std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 
+bool has_integers_of_four_bits(const WeightSpec& weight) {
+  return is_integer(weight.type) && weight.bits == 4;
+}
+
 bool is_of_bytes(Interleave interleave) {
   return interleave == Interleave::kSwizzle128b || interleave == Interleave::kByteFragment;
 }
@@ -119,9 +123,13 @@ class Rules {
   void check_decoded_weights() {
     const WeightSpec& weight = gemm_.weight;
     constexpr int kColumns = 32;  // of a matrix instruction
-    unless(is_integer(weight.type) && weight.bits == 4, "/weight/type",
+    if (!has_integers_of_four_bits(weight)) {
+      problems_.push_back(
+          {"/weight/type",
            "activations of 8 bits are multiplied by integers of 4 bits, or by 8 bits", type_text(),
-           "\"uint\" or \"int\" of 4 bits");
+           "\"uint\" or \"int\" of 4 bits", ""});
+      return;
+    }
     unless(!weight.has_blocks(), "/weight/group_rows", "blocks are of weights of 8 bits",
            group_rows(), "1");
     unless(!has_groups() || weight.group_size % kColumns == 0, "/weight/group_size",
@@ -200,7 +208,8 @@ bool decodes_to_bytes(const GemmSpec& gemm) {
 Interleave settled_interleave(const GemmSpec& gemm) {
   const Interleave given = gemm.weight.interleave;
   if (!gemm.has_byte_activations() || given != Interleave::kFragment) return given;
-  return decodes_to_bytes(gemm) ? Interleave::kByteFragment : Interleave::kSwizzle128b;
+  if (!decodes_to_bytes(gemm)) return Interleave::kSwizzle128b;
+  return has_integers_of_four_bits(gemm.weight) ? Interleave::kByteFragment : given;
 }
 
 void check_byte_activations(const GemmSpec& gemm, Problems& problems) {

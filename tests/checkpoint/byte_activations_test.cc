@@ -226,7 +226,7 @@ TEST_F(ByteActivations, TensorsTellWhatNoKernelTakes) {
   const CheckpointReader reader = open();
   EXPECT_EQ(reader.layer(path_of("self_attn.qkv_proj")).spec.gemm().activation, DType::kFp8E4m3);
   EXPECT_EQ(reader.layer(path_of("self_attn.o_proj")).spec.gemm().activation, DType::kBf16);
-  EXPECT_NE(notes_of(reader).find("1 layers such as model.layers.0.self_attn.o_proj"),
+  EXPECT_NE(notes_of(reader).find("model.layers.0.self_attn.o_proj: the scheme quantises"),
             std::string::npos)
       << notes_of(reader);
 }

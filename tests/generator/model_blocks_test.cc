@@ -128,8 +128,8 @@ TEST(ModelBlocks, PartsThatEndInsideOfABlock) {
   EXPECT_FALSE(gemm_named(model, "gate_up_proj").has_byte_activations());
   EXPECT_TRUE(gemm_named(model, "down_proj").has_byte_activations());
   EXPECT_NE(notes_of(model).find("gate_up_proj: the scheme quantises activations, too: the kernels "
-                                 "take them in 16 bits, which is at least as accurate: a part ends "
-                                 "inside of a block of 128 rows"),
+                                 "take them in 16 bits, which is at least as accurate, because a "
+                                 "part ends inside of a block of 128 rows"),
             std::string::npos)
       << notes_of(model);
   // q_a_proj has 128 rows, kv_a_proj_with_mqa 80 behind them.

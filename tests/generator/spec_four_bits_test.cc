@@ -46,6 +46,17 @@ TEST(SpecFourBits, TakeEveryGroupOfWholeColumns) {
   }
 }
 
+// The order was not asked for, so no word is said of it.
+TEST(SpecFourBits, OtherWeightsOfFourBitsAreRefusedByTheirType) {
+  for (const std::string type : {"nf4", "e2m1"}) {
+    const Spec spec = Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512},
+        "weight": {"bits": 4, "group_size": 32, "type": ")" +
+                                  type + R"("},
+        "activation": {"dtype": "int8", "granularity": "token"}, "output": {"dtype": "bf16"}})");
+    EXPECT_EQ(pointers_of(spec.gemm()), std::vector<std::string>{"/weight/type"}) << type;
+  }
+}
+
 TEST(SpecFourBits, RefuseByName) {
   struct Case {
     std::function<void(GemmSpec&)> change;
