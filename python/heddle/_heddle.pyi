@@ -179,6 +179,16 @@ class TunedEntry:
         """Type of X."""
 
     @property
+    def granularity(self) -> str:
+        """
+        What has a scale of X: "none" of 16 bits, "tensor", "token" or "group".
+        """
+
+    @property
+    def accumulation(self) -> str:
+        """How sums of FP8 products are added: "promoted" or "fast"."""
+
+    @property
     def family(self) -> str:
         """"stream" ..."""
 

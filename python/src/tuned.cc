@@ -59,6 +59,14 @@ void bind_tuned(nb::module_& m) {
       .field("m_first", &TunedEntry::m_first, "Least M.")
       .field("m_last", &TunedEntry::m_last, "Most M.")
       .word("activation", &TunedEntry::activation, "Type of X.")
+      .computed(
+          "granularity",
+          [](const TunedEntry& entry) {
+            return std::string(to_string(entry.activation_scale.granularity));
+          },
+          "What has a scale of X: \"none\" of 16 bits, \"tensor\", \"token\" or \"group\".")
+      .word("accumulation", &TunedEntry::accumulation,
+            "How sums of FP8 products are added: \"promoted\" or \"fast\".")
       .field("family", &TunedEntry::family, "\"stream\" ...")
       .field("family_version", &TunedEntry::family_version, "Of that family's kernels.")
       .field("kernel", &TunedEntry::kernel, "The kernel's label.")

@@ -105,6 +105,7 @@ def test_tuned_tables_decide(heddle):
     assert own.tables == [table]
     entry = table.entries[0]
     assert (entry.m_first <= entry.m_last, bool(entry.kernel)) == (True, True)
+    assert (entry.granularity, entry.accumulation) == ("none", "promoted")
     assert table.entries == heddle.TunedTable(table.to_json()).entries
     with pytest.raises(heddle.UsageError) as caught:
         table.merge(heddle.TunedTable(table.to_json().replace('"h100"', '"h200"')))
