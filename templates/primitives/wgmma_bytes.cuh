@@ -8,20 +8,10 @@
 // values lie 32 bytes on. D is in registers as primitives/wgmma.cuh has it.
 #pragma once
 
+#include "primitives/codes.cuh"
 #include "primitives/wgmma.cuh"
 
 namespace heddle {
-
-// What the codes are, and what holds sums of their products: of INT8 integers, whatever their sign.
-struct Int8Codes {
-  using Sum = u32;
-};
-struct E4m3Codes {
-  using Sum = float;
-};
-struct E5m2Codes {
-  using Sum = float;
-};
 
 // clang-format off
 #define HEDDLE_INTS_4(i) "+r"(d[i]), "+r"(d[(i) + 1]), "+r"(d[(i) + 2]), "+r"(d[(i) + 3])

@@ -7,10 +7,13 @@
 
 namespace heddle {
 
-// FP32 sums or outputs of eight neighbouring rows, of one token.
-struct Sums8 {
-  float v[8];
+// Sums of eight neighbouring rows, of one token.
+template <class Sum>
+struct EightSums {
+  Sum v[8];
 };
+// Those in FP32, or outputs.
+using Sums8 = EightSums<float>;
 
 __device__ __forceinline__ void add_four(float* sums, f32x4 v) {
   sums[0] += v.x;

@@ -11,7 +11,7 @@
 #include "primitives/cluster.cuh"
 #include "primitives/float.cuh"
 #include "primitives/mbarrier.cuh"
-#include "tiles/epilogue.cuh"
+#include "steps/tile_epilogue.cuh"
 
 namespace heddle {
 

@@ -33,7 +33,6 @@ struct Shape {
   static constexpr int kTileTokens = Config::value.tile_m;
   static constexpr int kTotalUnits = kTotalStages;
   static constexpr int kSplitK = Config::value.split_k;
-  static constexpr int kSumStride = Config::value.sum_stride();
 
   static_assert(Config::value.stage_k % kChunkK == 0 && kRun % 64 == 0,
                 "a warp reads 64 columns at once");

@@ -32,7 +32,7 @@
 #pragma once
 
 #include "schedule/split_k.cuh"
-#include "tiles/epilogue.cuh"
+#include "steps/tile_epilogue.cuh"
 #include "tiles/multiply.cuh"
 #include "tiles/multiply_wide.cuh"
 #include "tiles/pipeline.cuh"

@@ -27,8 +27,8 @@
 // Roles and order: gemm.cuh.
 #pragma once
 
+#include "steps/byte_sums.cuh"
 #include "warpgroup/byte_multiply.cuh"
-#include "warpgroup/byte_sums.cuh"
 #include "warpgroup/gemm.cuh"
 
 namespace heddle {

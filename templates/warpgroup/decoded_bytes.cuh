@@ -23,7 +23,7 @@
 // Roles and order: gemm.cuh.
 #pragma once
 
-#include "warpgroup/byte_sums.cuh"
+#include "steps/byte_sums.cuh"
 #include "warpgroup/gemm.cuh"
 #include "warpgroup/multiply.cuh"
 

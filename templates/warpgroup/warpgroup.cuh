@@ -26,9 +26,9 @@
 // Roles and order: gemm.cuh.
 #pragma once
 
+#include "steps/sums.cuh"
 #include "warpgroup/gemm.cuh"
 #include "warpgroup/multiply.cuh"
-#include "warpgroup/sums.cuh"
 
 namespace heddle {
 

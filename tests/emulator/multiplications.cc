@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -39,22 +38,6 @@ void load_units(std::uint64_t descriptor, unsigned number, unsigned units, void*
 }
 
 using Lanes = Multiplication[kLanesOfWarp];
-
-double value_of(Codes codes, std::uint8_t code) {
-  switch (codes) {
-    case Codes::kInt8:
-      return static_cast<std::int8_t>(code);
-    case Codes::kE5m2:
-      return widen(Half::kFp16, static_cast<std::uint16_t>(code << 8));
-    case Codes::kE4m3:
-      break;
-  }
-  const int exponent = code >> 3 & 15, mantissa = code & 7;
-  if ((code & 127) == 127) return std::nan("");
-  const double magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
-  return (code & 128) != 0 ? -magnitude : magnitude;
-}
 
 // The values of A's rows of the warp, by column, so that the sums of all rows grow together.
 struct Operands {

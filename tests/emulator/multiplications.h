@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/emulator/byte_arithmetic.h"
 #include "tests/emulator/half_arithmetic.h"
 
 namespace emulator {
-
-// What the operands of eight bits are.
-enum class Codes { kInt8, kE4m3, kE5m2 };
 
 // A lane's part of one. `a`: A is 16-bit values in registers, with `bytes` codes. Else both
 // operands are codes in shared memory.

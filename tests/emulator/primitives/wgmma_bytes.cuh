@@ -1,22 +1,10 @@
 // templates/primitives/wgmma_bytes.cuh in C++.
 #pragma once
 
+#include "primitives/codes.cuh"
 #include "primitives/wgmma.cuh"
 
 namespace heddle {
-
-struct Int8Codes {
-  using Sum = u32;
-  static constexpr emulator::Codes kCodes = emulator::Codes::kInt8;
-};
-struct E4m3Codes {
-  using Sum = float;
-  static constexpr emulator::Codes kCodes = emulator::Codes::kE4m3;
-};
-struct E5m2Codes {
-  using Sum = float;
-  static constexpr emulator::Codes kCodes = emulator::Codes::kE5m2;
-};
 
 template <class A, class B, int kSums>
 inline void wgmma(A, B, typename A::Sum (&d)[kSums], u64 rows, u64 columns, bool add) {

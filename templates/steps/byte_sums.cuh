@@ -1,14 +1,14 @@
-// Sums of products of codes of eight bits: scaled in registers, once all of K has been added, by
-// the scale of the token and that of the row. With ScaleMode::kGroup sums have met those of the
-// rows already.
+// Sums of products of codes of eight bits: scaled, once all of K has been added, by the scale of
+// the token and that of the row. With ScaleMode::kGroup sums have met those of the rows already.
 #pragma once
 
+#include "primitives/codes.cuh"
+#include "primitives/float.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/scale.cuh"
-#include "primitives/wgmma_bytes.cuh"
 #include "steps/config.h"
+#include "steps/sums.cuh"
 #include "steps/weight_shape.h"
-#include "warpgroup/sums.cuh"
 
 namespace heddle {
 
@@ -60,7 +60,7 @@ struct ByteSums : SumArithmetic<OfSum> {
   static __device__ __forceinline__ void scale(Sum& sum, const OfToken& token, float row_scale,
                                                int row_sum) {
     const float unscaled = value(sum, token.zero_point, row_sum);
-    store_in(sum, unscaled * token.scale * row_scale);
+    store_in(sum, multiply(multiply(unscaled, token.scale), row_scale));
   }
 
   // Begins to copy what there is of a token to shared memory. Another kernel may have written it:
@@ -73,7 +73,14 @@ struct ByteSums : SumArithmetic<OfSum> {
       copy_async_small<4>(to + zero_offset<Config>(), x_zero_points + at, 4);
     }
   }
-  // That of two neighbouring tokens from there.
+  // That of a token, and of two neighbouring ones, from there.
+  template <class Config>
+  static __device__ __forceinline__ OfToken load_token(u32 from) {
+    u32 zero_point = 0;
+    if constexpr (Config::value.token_zeros)
+      zero_point = load_shared_4(from + zero_offset<Config>());
+    return {float_from_bits(load_shared_4(from)), static_cast<int>(zero_point)};
+  }
   struct OfTwoTokens {
     OfToken token[2];
   };

@@ -1,22 +1,41 @@
-// From FP32 sums in registers to Y: add the warps along K, then the blocks of a split, both in a
-// fixed order.
+// From the sums of a tile in registers to Y: add the warps along K, then the blocks of a split,
+// both in a fixed order.
 #pragma once
 
 #include "primitives/sync.cuh"
 #include "steps/output.cuh"
-#include "tiles/shape.cuh"
+#include "steps/sums.cuh"
 
 namespace heddle {
 
-// All kThreads threads of the block finish; not all of them need have sums.
-template <class Config, int kThreads = Shape<Config>::kThreads>
+// What becomes of eight sums of neighbouring rows before Output has them: FP32 stays what it is.
+struct PlainValues {
+  using Sums = FloatSums;
+  struct OfRows {};
+  __device__ __forceinline__ OfRows of_rows(int) const { return {}; }
+  // `token`: of the tile; `half`: of the rows of an output, see Output::store().
+  __device__ __forceinline__ Sums8 outputs(const Sums8& sum, const OfRows& /*of_rows*/,
+                                           int /*token*/, int /*half*/) const {
+    return sum;
+  }
+};
+
+// Of Config::value: the tile (tile_m, tile_n, row_tiles(), token_tiles()), warps_k, split_k, where
+// sums lie in shared memory (sum_stride()), how many vectors() and outputs() there are, the shape
+// of W and the epilogue. All kThreads threads of the block finish; not all of them need have sums.
+// Values: see PlainValues.
+template <class Config, int kThreads = Config::value.threads(), class Values = PlainValues>
 struct Epilogue {
-  using S = Shape<Config>;
   using Schedule = typename Config::Schedule;
+  using Sums = typename Values::Sums;
+  static constexpr int kSumStride = Config::value.sum_stride();
+  using Eight = EightSums<typename Sums::Sum>;
   static constexpr int kVectors = Config::value.vectors();
   // Rows whose sums a thread stores at a time, and such stores for a token of the tile.
   static constexpr int kRows = Config::value.epilogue.rows();
   static constexpr int kTokenOutputs = Config::value.tile_n / kRows;
+  // Whether a thread stores outputs of the same rows, of one token after the other.
+  static constexpr bool kSameRows = kThreads % kTokenOutputs == 0;
   // The workspace opens with one counter per output tile, all zero between launches; the partial
   // sums of the blocks follow.
   static constexpr int kCounterBytes = device::Workspace::kCounterBytes;
@@ -27,20 +46,22 @@ struct Epilogue {
   Output<Config> output;
   u8* workspace;
   int m;
+  Values values;
 
   // Writes one warp's tile. (row, token) is the warp's first in the block's tile.
   template <class WarpTile>
   __device__ __forceinline__ void put(const WarpTile& warp, int warp_k) const {
-    const u32 plane = shared + 4 * warp_k * Config::value.tile_m * S::kSumStride;
+    const u32 plane = shared + 4 * warp_k * Config::value.tile_m * kSumStride;
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
+    for (int r = 0; r < Config::value.row_tiles(); ++r) {
 #pragma unroll
-      for (int j = 0; j < S::kTokenTiles; ++j) {
+      for (int j = 0; j < Config::value.token_tiles(); ++j) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int token = warp.token_row + 8 * j + 2 * warp.t + (i & 1);
           const int row = 16 * (warp.row_block + r) + warp.g + 8 * (i >> 1);
-          store_shared_float(plane + 4 * (token * S::kSumStride + row), warp.sum[r][j][i]);
+          store_shared_float(plane + 4 * (token * kSumStride + row),
+                             Sums::as_float(warp.sum[r][j][i]));
         }
       }
     }
@@ -48,15 +69,15 @@ struct Epilogue {
 
   // After a barrier behind put(): the sums of the warps at `warp_k` along K, from that row on.
   __device__ __forceinline__ u32 sums_at(int warp_k, int token, int row) const {
-    return shared + 4 * ((warp_k * Config::value.tile_m + token) * S::kSumStride + row);
+    return shared + 4 * ((warp_k * Config::value.tile_m + token) * kSumStride + row);
   }
   // Those of all warps, added in their order.
-  __device__ __forceinline__ Sums8 sum_of_warps(int token, int row) const {
-    Sums8 sum = {};
+  __device__ __forceinline__ Eight sum_of_warps(int token, int row) const {
+    Eight sum = {};
 #pragma unroll
     for (int k = 0; k < Config::value.warps_k; ++k) {
       const u32 at = sums_at(k, token, row);
-      add_floats(sum, load_shared_floats(at), load_shared_floats(at + 16));
+      add(sum, load_shared_floats(at), load_shared_floats(at + 16));
     }
     return sum;
   }
@@ -71,18 +92,28 @@ struct Epilogue {
     if constexpr (Config::value.split_k > 1) {
       if (!add_to_split()) return;
     }
+    typename Values::OfRows of_rows;
+    if constexpr (kSameRows) of_rows = values.of_rows(global_row(first_row(threadIdx.x)));
     for (int i = threadIdx.x; i < Config::value.outputs(); i += kThreads) {
       const int token = i / kTokenOutputs;
-      const int row = i % kTokenOutputs * kRows;
+      const int row = first_row(i);
       if (!inside(token, row)) continue;
+      if constexpr (!kSameRows) of_rows = values.of_rows(global_row(row));
       output.store(global_token(token), global_row(row), [&](int half) {
-        return Config::value.split_k > 1 ? sum_of_split(i * kRows / 8 + half)
-                                         : sum_of_warps(token, row + 8 * half);
+        const Eight sum = Config::value.split_k > 1 ? sum_of_split(i * kRows / 8 + half)
+                                                    : sum_of_warps(token, row + 8 * half);
+        return values.outputs(sum, of_rows, token, half);
       });
     }
   }
 
  private:
+  static __device__ __forceinline__ void add(Eight& sum, f32x4 low, f32x4 high) {
+    Sums::add(sum.v, low);
+    Sums::add(sum.v + 4, high);
+  }
+  // Of the rows that output i of the tile is made of.
+  static __device__ __forceinline__ int first_row(int i) { return i % kTokenOutputs * kRows; }
   __device__ __forceinline__ int global_token(int token) const {
     return Schedule::first_token() + token;
   }
@@ -103,9 +134,9 @@ struct Epilogue {
       const int token = i / (Config::value.tile_n / 8);
       const int row = i % (Config::value.tile_n / 8) * 8;
       if (!inside(token, row)) continue;
-      const Sums8 sum = sum_of_warps(token, row);
-      store_global_floats(mine + 32 * i, {sum.v[0], sum.v[1], sum.v[2], sum.v[3]});
-      store_global_floats(mine + 32 * i + 16, {sum.v[4], sum.v[5], sum.v[6], sum.v[7]});
+      const Eight sum = sum_of_warps(token, row);
+      store_global_floats(mine + 32 * i, Sums::four(sum.v));
+      store_global_floats(mine + 32 * i + 16, Sums::four(sum.v + 4));
     }
     device_fence();
     block_barrier();
@@ -123,12 +154,12 @@ struct Epilogue {
   }
 
   // The blocks' partial sums in the order of K, whichever block came last.
-  __device__ __forceinline__ Sums8 sum_of_split(int vector) const {
-    Sums8 sum = {};
+  __device__ __forceinline__ Eight sum_of_split(int vector) const {
+    Eight sum = {};
 #pragma unroll 4
     for (int split = 0; split < Config::value.split_k; ++split) {
       const u8* at = partial_tile(split) + 32 * vector;
-      add_floats(sum, load_global_floats_l2(at), load_global_floats_l2(at + 16));
+      add(sum, load_global_floats_l2(at), load_global_floats_l2(at + 16));
     }
     return sum;
   }

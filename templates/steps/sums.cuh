@@ -1,6 +1,5 @@
-// What the sums of a kernel with wgmma are, and how those of several blocks are added.
-//
-// Config::Sums is FloatSums or, of codes of eight bits, ByteSums (warpgroup/byte_sums.cuh).
+// What the sums of a GEMM are, and how those of several warps and blocks are added: FloatSums or,
+// of codes of eight bits, ByteSums (byte_sums.cuh).
 #pragma once
 
 #include "primitives/bits.cuh"
