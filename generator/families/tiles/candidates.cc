@@ -9,6 +9,7 @@
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/mma_tile.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tile_fields.h"
 #include "generator/families/tiles/read_ahead.h"

@@ -2,93 +2,23 @@
 
 #include <algorithm>
 
-#include "generator/families/shared_memory.h"
+#include "generator/families/mma_tile.h"
 #include "generator/families/tiles/candidates.h"
 #include "generator/families/tiles/sums.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
-namespace {
 
 using device::Feeder;
 using device::TilesConfig;
 
-constexpr int kMaxThreads = 1024;
-constexpr std::int64_t kMostTilesOfN = 65535;  // the grid's second dimension
-// Sums, partial sums and fragments beyond this many registers spill.
-constexpr int kMaxSumRegisters = 160;
-
-}  // namespace
-
 std::vector<Problem> refuse_tile(const TilesConfig& c, const GemmSpec& spec, const Target& target,
                                  std::int64_t m_max) {
-  Reasons reasons;
-  reasons.unless(
-      c.tile_m % (8 * c.warps_m) == 0, "/tile/m",
-      [&] {
-        return fmt::format("each of {} warps along M takes whole tiles of 8 tokens", c.warps_m);
-      },
-      c.tile_m, [&] { return fmt::format("multiples of {}", 8 * c.warps_m); });
-  reasons.unless(
-      c.tile_n % (16 * c.warps_n) == 0, "/tile/n",
-      [&] {
-        return fmt::format("each of {} warps along N takes whole tiles of 16 rows", c.warps_n);
-      },
-      c.tile_n, [&] { return fmt::format("multiples of {}", 16 * c.warps_n); });
-  reasons.unless(
-      c.stage_k % 128 == 0 && c.stage_k % (64 * c.warps_k) == 0, "/tile/k",
-      [&] {
-        return fmt::format(
-            "a stage is whole chunks of 128 columns, of which each of {} warps "
-            "along K takes whole runs of 64",
-            c.warps_k);
-      },
-      c.stage_k, "");
-  reasons.unless(c.stage_k <= kMostTileStageColumns, "/tile/k",
-                 "a stage of a tile has fewer columns", c.stage_k,
-                 [] { return fmt::format("up to {}", kMostTileStageColumns); });
-  reasons.unless(c.threads() <= kMaxThreads, "/tile", "a block has at most 1024 threads",
-                 c.threads(), "");
-  reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
-                 "2 and up");
-  reasons.unless(c.feeder != Feeder::kRegisters || c.stages == 2, "/tile/stages",
-                 "the turing path holds one stage in registers and one in shared memory", c.stages,
-                 "2");
-  if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
-
-  const int shared = c.shared_bytes();
-  reasons.unless(shared <= target.shared_per_block, "/tile", [&] {
-    return fmt::format(
-        "a tile of m {}, n {}, k {} and {} stages needs {} bytes of shared memory, {} has {} for a "
-        "block",
-        c.tile_m, c.tile_n, c.stage_k, c.stages, shared, target.name, target.shared_per_block);
-  });
-  const int registers = sum_registers(c);
-  reasons.unless(
-      registers <= kMaxSumRegisters, "/tile",
-      [&] {
-        return fmt::format(
-            "a warp's tile of {} rows by {} tokens needs {} registers for its "
-            "sums; use more warps along M or N",
-            16 * c.row_tiles(), 8 * c.token_tiles(), registers);
-      },
-      "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
-  // The shortest stage has one chunk, where the spec sets none.
-  const int most_split = spec.tile.k ? c.total_stages() : c.shape.chunks;
-  reasons.unless(c.split_k <= c.total_stages(), "/tile/split_k",
-                 "every block of a split needs a stage of K", c.split_k,
-                 [&] { return fmt::format("1 to {}", most_split); });
-  const std::int64_t tiles_of_n = ceil_div(c.shape.n, c.tile_n);
-  reasons.unless(
-      tiles_of_n <= kMostTilesOfN, "/tile/n",
-      [&] { return fmt::format("a launch has at most {} tiles along N", kMostTilesOfN); },
-      tiles_of_n, "more rows to a tile");
-  const std::int64_t tiles = ceil_div(m_max, c.tile_m) * tiles_of_n;
-  reasons.unless(c.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k", [&] {
-    return fmt::format("M up to {} has {} output tiles, a split serves {}", m_max, tiles,
-                       kWorkspaceCounterBytes / 4);
-  });
-  return reasons.take();
+  constexpr int kRun = 64;  // columns
+  const MmaTile tile = mma_tile(c, kRun, c.feeder == Feeder::kRegisters);
+  std::vector<Problem> problems = refuse_warps(tile);
+  if (!problems.empty()) return problems;
+  return refuse_tile_size(tile, c.shared_bytes(), sum_registers(c), spec, target, m_max);
 }
 
 std::vector<Problem> refuse_bulk(const TilesConfig& c, const GemmSpec& spec, const Target& target,

@@ -11,9 +11,6 @@
 
 namespace heddle {
 
-// Columns of a stage, at most: the shared memory of larger ones would not fit into an int.
-inline constexpr int kMostTileStageColumns = 4096;
-
 // Every reason why this tile cannot be built for so many tokens; empty if it can.
 std::vector<Problem> refuse_tile(const device::TilesConfig& config, const GemmSpec& spec,
                                  const Target& target, std::int64_t m_max);

@@ -6,7 +6,7 @@
 #include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
-#include "generator/families/shared_memory.h"
+#include "generator/families/mma_tile.h"
 #include "generator/families/tiles/candidates.h"
 
 namespace heddle {
@@ -58,18 +58,16 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     return gemm_text(plan, kernel, "tiles/tiles.cuh", rendered, "gemm_tiles");
   }
 
-  // x counts tiles of M, the one count that may pass 65535, y tiles of N, z parts of K. Where the
-  // blocks of a cluster share K, a tile has all tokens, and x is theirs.
+  // Where the blocks of a cluster share K, a tile has all tokens, and x is theirs.
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     const auto& config = config_of<TilesConfig>(kernel);
-    const auto count = [](std::int64_t value) { return static_cast<unsigned int>(value); };
+    KernelLaunch launch = split_launch(config, size.size);
     if (config.is_cluster()) {
-      return {count(config.split_k), count(ceil_div(config.shape.n, config.tile_n)), 1,
-              count(config.split_k)};
+      launch.grid_x = launch.cluster = launch.grid_z;
+      launch.grid_z = 1;
     }
-    return {count(ceil_div(size.size, config.tile_m)),
-            count(ceil_div(config.shape.n, config.tile_n)), count(config.split_k)};
+    return launch;
   }
   // The grid's x counts tiles of M, as many as there are. Bulk copies bring all tokens to one tile,
   // and the sums of a split would make the workspace grow with M.
@@ -82,16 +80,11 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     return config_of<TilesConfig>(kernel).tile_m;
   }
 
-  // The sums of all parts of K of each tile, behind the counters. Clusters exchange theirs in
-  // shared memory.
+  // Clusters exchange their sums in shared memory.
   std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
                                        std::int64_t size) const noexcept override {
     const auto& config = config_of<TilesConfig>(kernel);
-    if (config.split_k == 1 || config.is_cluster()) return 0;
-    const std::int64_t tiles =
-        ceil_div(size, config.tile_m) * ceil_div(config.shape.n, config.tile_n);
-    return static_cast<std::size_t>(kWorkspaceCounterBytes +
-                                    4 * tiles * config.split_k * config.tile_m * config.tile_n);
+    return config.is_cluster() ? 0 : split_workspace_bytes(config, size);
   }
   std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                               std::int64_t size) const noexcept override {

@@ -1,0 +1,95 @@
+#include "generator/families/mma_tile.h"
+
+#include <fmt/format.h>
+
+#include "generator/families/shared_memory.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr std::int64_t kMostTilesOfN = 65535;  // the grid's second dimension
+// Sums, partial sums and fragments beyond this many registers spill.
+constexpr int kMaxSumRegisters = 160;
+
+int total_stages(const MmaTile& c) {
+  return static_cast<int>(ceil_div(c.shape.chunks, c.stage_k / WeightLayout::kChunkK));
+}
+
+}  // namespace
+
+std::vector<Problem> refuse_warps(const MmaTile& c) {
+  Reasons reasons;
+  reasons.unless(
+      c.tile_m % (8 * c.warps_m) == 0, "/tile/m",
+      [&] {
+        return fmt::format("each of {} warps along M takes whole tiles of 8 tokens", c.warps_m);
+      },
+      c.tile_m, [&] { return fmt::format("multiples of {}", 8 * c.warps_m); });
+  reasons.unless(
+      c.tile_n % (16 * c.warps_n) == 0, "/tile/n",
+      [&] {
+        return fmt::format("each of {} warps along N takes whole tiles of 16 rows", c.warps_n);
+      },
+      c.tile_n, [&] { return fmt::format("multiples of {}", 16 * c.warps_n); });
+  reasons.unless(
+      c.stage_k % 128 == 0 && c.stage_k % (c.run * c.warps_k) == 0, "/tile/k",
+      [&] {
+        return fmt::format(
+            "a stage is whole chunks of 128 columns, of which each of {} warps "
+            "along K takes whole runs of {}",
+            c.warps_k, c.run);
+      },
+      c.stage_k, "");
+  reasons.unless(c.stage_k <= kMostTileStageColumns, "/tile/k",
+                 "a stage of a tile has fewer columns", c.stage_k,
+                 [] { return fmt::format("up to {}", kMostTileStageColumns); });
+  reasons.unless(c.threads <= kMaxThreads, "/tile", "a block has at most 1024 threads", c.threads,
+                 "");
+  reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
+                 "2 and up");
+  reasons.unless(!c.by_registers || c.stages == 2, "/tile/stages",
+                 "the turing path holds one stage in registers and one in shared memory", c.stages,
+                 "2");
+  return reasons.take();
+}
+
+std::vector<Problem> refuse_tile_size(const MmaTile& c, int shared_bytes, int sum_registers,
+                                      const GemmSpec& spec, const Target& target,
+                                      std::int64_t m_max) {
+  Reasons reasons;
+  reasons.unless(shared_bytes <= target.shared_per_block, "/tile", [&] {
+    return fmt::format(
+        "a tile of m {}, n {}, k {} and {} stages needs {} bytes of shared memory, {} has {} for a "
+        "block",
+        c.tile_m, c.tile_n, c.stage_k, c.stages, shared_bytes, target.name,
+        target.shared_per_block);
+  });
+  reasons.unless(
+      sum_registers <= kMaxSumRegisters, "/tile",
+      [&] {
+        return fmt::format(
+            "a warp's tile of {} rows by {} tokens needs {} registers for its "
+            "sums; use more warps along M or N",
+            c.tile_n / c.warps_n, c.tile_m / c.warps_m, sum_registers);
+      },
+      "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
+  // The shortest stage has one chunk, where the spec sets none.
+  const int most_split = spec.tile.k ? total_stages(c) : c.shape.chunks;
+  reasons.unless(c.split_k <= total_stages(c), "/tile/split_k",
+                 "every block of a split needs a stage of K", c.split_k,
+                 [&] { return fmt::format("1 to {}", most_split); });
+  const std::int64_t tiles_of_n = ceil_div(c.shape.n, c.tile_n);
+  reasons.unless(
+      tiles_of_n <= kMostTilesOfN, "/tile/n",
+      [&] { return fmt::format("a launch has at most {} tiles along N", kMostTilesOfN); },
+      tiles_of_n, "more rows to a tile");
+  const std::int64_t tiles = ceil_div(m_max, c.tile_m) * tiles_of_n;
+  reasons.unless(c.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k", [&] {
+    return fmt::format("M up to {} has {} output tiles, a split serves {}", m_max, tiles,
+                       kWorkspaceCounterBytes / 4);
+  });
+  return reasons.take();
+}
+
+}  // namespace heddle
