@@ -57,10 +57,12 @@ struct ByteSums : SumArithmetic<OfSum> {
 
   // An output in the place of its sum: of integers its bits. Of integers three roundings: to FP32,
   // and of each product.
+  template <class Config>
   static __device__ __forceinline__ void scale(Sum& sum, const OfToken& token, float row_scale,
                                                int row_sum) {
-    const float unscaled = value(sum, token.zero_point, row_sum);
-    store_in(sum, multiply(multiply(unscaled, token.scale), row_scale));
+    const float scaled = multiply(value(sum, token.zero_point, row_sum), token.scale);
+    constexpr bool kHasMetRows = Config::value.scaling.mode == ScaleMode::kGroup;
+    store_in(sum, kHasMetRows ? scaled : multiply(scaled, row_scale));
   }
 
   // Begins to copy what there is of a token to shared memory. Another kernel may have written it:

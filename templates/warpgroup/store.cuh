@@ -122,8 +122,9 @@ struct WgmmaStore {
 #pragma unroll
         for (int r = 0; r < S::kRowTiles; ++r) {
           Sum* v = sum[r] + 4 * j + i;
-          Sums::scale(v[0], of_two.token[i], of_rows[r].scale.low, of_rows[r].sum_low);
-          Sums::scale(v[2], of_two.token[i], of_rows[r].scale.high, of_rows[r].sum_high);
+          const typename Sums::OfToken& token = of_two.token[i];
+          Sums::template scale<Config>(v[0], token, of_rows[r].scale.low, of_rows[r].sum_low);
+          Sums::template scale<Config>(v[2], token, of_rows[r].scale.high, of_rows[r].sum_high);
         }
       }
     }
