@@ -152,8 +152,8 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
         heddle::c_api::read_struct(weights, "heddle_quantized_weights");
     const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
     // Before anything is read or written: a size may be any number.
-    heddle::expect_plain_sizes(parsed.gemm(),
-                               {given.codes_bytes, given.scales_bytes, given.zeros_bytes});
+    heddle::expect_plain_sizes(parsed.gemm(), {given.codes_bytes, given.scales_bytes,
+                                               given.zeros_bytes, given.channel_scales_bytes});
     const std::size_t needed = heddle::weight_layout(parsed.gemm()).total_bytes;
     if (packed_bytes < needed) {
       heddle::c_api::refuse("api.too_small",
@@ -164,6 +164,8 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
     plain.scales = bytes_at(given.scales, given.scales_bytes, "scales");
     plain.zeros = bytes_at(given.zeros, given.zeros_bytes, "zeros");
     plain.tensor_scale = given.tensor_scale;
+    plain.channel_scales =
+        bytes_at(given.channel_scales, given.channel_scales_bytes, "channel_scales");
     const std::vector<std::uint8_t> bytes = heddle::pack_weights(parsed.gemm(), plain);
     std::ranges::copy(bytes, static_cast<std::uint8_t*>(packed));
   });
@@ -207,6 +209,8 @@ heddle_status heddle_plain_weights_get(const heddle_plain_weights* weights,
     values.zeros = plain.zeros.empty() ? nullptr : plain.zeros.data();
     values.zeros_bytes = plain.zeros.size();
     values.tensor_scale = plain.tensor_scale;
+    values.channel_scales = plain.channel_scales.empty() ? nullptr : plain.channel_scales.data();
+    values.channel_scales_bytes = plain.channel_scales.size();
     write_struct(values, arrays, "heddle_quantized_weights");
   });
 }

@@ -11,21 +11,23 @@ namespace heddle {
 namespace {
 
 // What decoding costs in each of the ways that kernels ask for it.
-constexpr std::size_t kColumns = 7;
+constexpr std::size_t kColumns = 8;
 using Costs = std::array<std::string, kColumns>;
 constexpr std::string_view kTitles =
     "| source | order | FP16 | FP16, power to scale | BF16 | BF16, power to scale | BF16, times "
-    "scale | INT8 | e4m3 |\n| --- | --- | --: | --: | --: | --: | --: | --: | --: |\n";
+    "scale | INT8 | INT8, times scale | e4m3 |\n| --- | --- | --: | --: | --: | --: | --: | --: | "
+    "--: | "
+    "--: |\n";
 
 std::size_t column_of(const DecodeRequest& request) {
-  constexpr std::size_t kTimesScale = 4, kInt8 = 5, kE4m3 = 6;
-  if (request.dtype == DType::kInt8) return kInt8;
+  constexpr std::size_t kTimesScale = 4, kInt8 = 5, kE4m3 = 7;
+  if (request.dtype == DType::kInt8) return kInt8 + (request.fold_scale ? 1 : 0);
   if (request.dtype == DType::kFp8E4m3) return kE4m3;
   if (request.fold_scale) return kTimesScale;
   return (request.dtype == DType::kFp16 ? 0 : 2) + (request.fold_power ? 1 : 0);
 }
 
-constexpr bool kMayHaveZeros[kColumns] = {true, true, true, true, false, true, true};
+constexpr bool kMayHaveZeros[kColumns] = {true, true, true, true, false, true, true, true};
 
 std::string source_of(const DecodeRequest& request) {
   if (request.kind == CodeKind::kTable) return "nf4";

@@ -66,7 +66,9 @@ std::string why_no_bytes(const DecodeRequest& request) {
   if (request.kind != CodeKind::kInteger || request.bits != 4) {
     return fmt::format("only integers of 4 bits become {}", to_string(request.dtype));
   }
-  if (request.fold_scale) return "scales do not meet codes of eight bits";
+  if (request.fold_scale && request.dtype != DType::kInt8) {
+    return "a weight times an integer scale is no fp8_e4m3";
+  }
   if (request.zero_order != ZeroOrder::kRows) return "codes of eight bits have zero points of rows";
   if (request.order != ElementOrder::kByteFragment) {
     return fmt::format("codes that become {} have the order byte_fragment",

@@ -6,6 +6,12 @@
 // zero points codes stay at the bottom, under the byte's highest bit: 128 + code - zero has no
 // borrow from the next byte, and without that bit it is code - zero.
 //
+// INT8 times an integer scale. Each byte shall become 128 + (code - zero) * scale, which is 0 to
+// 255 where the product is an INT8, so that no byte borrows from or carries into another. As a
+// 32-bit number these four bytes are the word of codes times the scale, plus 128 - zero * scale
+// times 0x01010101: one multiplication and addition modulo 2^32. With the highest bits flipped they
+// are INT8.
+//
 // FP8, e4m3. The bytes 0 to 16 count in equal steps of 2^-9, subnormals and the numbers behind
 // them, so |weight| is its own code, under the sign. A negative weight of the low three bits l is l
 // - 8, and 8 - l is (l XOR 7) + 1; so where `negative` is a byte's one or zero,
@@ -38,7 +44,11 @@ class ByteCodeDerivation {
       : plan_(plan), weights_(plan.words), group_(1), shifted_(2 * plan.words, -1) {}
 
   void run() {
-    if (with_zeros()) derive_zeros();
+    if (with_scales()) {
+      derive_scales();
+    } else if (with_zeros()) {
+      derive_zeros();
+    }
     const bool to_int8 = plan_.request.dtype == DType::kInt8;
     for (int reg = 0; reg < plan_.elements() / kBytes; ++reg) {
       plan_.outputs.push_back(to_int8 ? int8(reg) : e4m3(reg));
@@ -46,7 +56,7 @@ class ByteCodeDerivation {
     plan_.ops = weights_.ops();
     plan_.group_ops = group_.ops();
     if (to_int8) {
-      plan_.result_exponent = with_zeros() ? 0 : -kCodeBits;
+      plan_.result_exponent = with_zeros() || with_scales() ? 0 : -kCodeBits;
     } else {
       plan_.result_exponent = -kUnitOfE4m3;
     }
@@ -54,6 +64,7 @@ class ByteCodeDerivation {
 
  private:
   bool with_zeros() const { return plan_.request.zero_point == ZeroPoint::kInt; }
+  bool with_scales() const { return plan_.request.fold_scale; }
   bool is_signed() const { return plan_.request.type == WeightType::kInt; }
   // The sign of two's complement flipped makes an unsigned code, of which 8 more is the zero.
   std::uint32_t sign_flip() const { return is_signed() ? 1u << (kCodeBits - 1) : 0; }
@@ -104,6 +115,9 @@ class ByteCodeDerivation {
 
   int int8(int reg) {
     constexpr std::uint32_t kTop = 0xf0, kSign = 0x80;
+    if (with_scales()) {
+      return and_xor(weights_, scaled(reg), 0xff, kSign, "minus 128: INT8, times its scale");
+    }
     if (with_zeros()) {
       return and_xor(weights_, less_zero(reg), 0xff, kSign, "minus 128: the code less its zero");
     }
@@ -123,6 +137,19 @@ class ByteCodeDerivation {
     return weights_.emit(op);
   }
   static int row_of(int reg) { return reg % 2; }
+
+  // 128 + (code - zero point) * scale in each byte.
+  int scaled(int reg) {
+    constexpr std::uint32_t kCode = 0xf;
+    DecodeOp op;
+    op.opcode = DecodeOpcode::kIntScale;
+    op.a = and_xor(weights_, at_bottom(reg), kCode, sign_flip(), "the code, unsigned");
+    op.last = LastOperand::kGroup;
+    op.factor = 2 * row_of(reg);
+    op.group = 2 * row_of(reg) + 1;
+    op.why = fmt::format("128 + (code - zero) * scale of row g{}", row_of(reg) == 0 ? "" : " + 8");
+    return weights_.emit(op);
+  }
 
   int e4m3(int reg) {
     if (with_zeros()) {
@@ -166,6 +193,52 @@ class ByteCodeDerivation {
     const int upper = emit(group_, DecodeOpcode::kShr, bytes, kCodeBits, "that of row g + 8");
     plan_.group_outputs = {and_xor(group_, bytes, kCode, sign_flip(), "the zero point of row g"),
                            and_xor(group_, upper, kCode, sign_flip(), "that of row g + 8 alone")};
+  }
+
+  // The scale of each row and what is added to the products with it.
+  void derive_scales() {
+    plan_.group_words = 1;
+    for (const int row : {0, 1}) {
+      const char* of_row = row == 0 ? "row g" : "row g + 8";
+      // Byte 2 or 3 of the word above three bytes of zero.
+      const int scale = emit(group_, DecodeOpcode::kPrmt, 0, 0x4442u + static_cast<unsigned>(row),
+                             fmt::format("the scale of {}", of_row));
+      plan_.group_outputs.push_back(scale);
+      plan_.group_outputs.push_back(addend(row, scale));
+    }
+  }
+  // The sum of 128 - zero * scale in all bytes.
+  int addend(int row, int scale) {
+    constexpr std::uint32_t kCode = 0xf, kFixedZero = 8, kOver = 0x80;
+    const std::uint32_t minus_each = 0u - each_byte(1);
+    DecodeOp op;
+    op.opcode = DecodeOpcode::kIntMulAdd;
+    op.imm2 = each_byte(kOver);
+    op.why = "128 - zero * scale, in each byte";
+    op.a = scale;
+    op.imm = kFixedZero * minus_each;
+    if (!with_zeros()) return group_.emit(op);
+    DecodeOp product;
+    product.opcode = DecodeOpcode::kIntMulAdd;
+    product.a = zero_of(row, kCode);
+    product.c = scale;
+    product.why = "times its scale";
+    op.a = group_.emit(product);
+    op.imm = minus_each;
+    return group_.emit(op);
+  }
+  int zero_of(int row, std::uint32_t code) {
+    const int from = row == 0 ? 0
+                              : emit(group_, DecodeOpcode::kShr, 0, kCodeBits,
+                                     "the zero point of row g + 8 to bit 0");
+    DecodeOp op;
+    op.opcode = DecodeOpcode::kLop3;
+    op.a = from;
+    op.imm = code;
+    op.imm2 = sign_flip();
+    op.lut = kAndXor;
+    op.why = "the zero point, unsigned";
+    return group_.emit(op);
   }
 
   DecodePlan& plan_;

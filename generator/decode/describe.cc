@@ -41,7 +41,10 @@ class OperationText {
       case DecodeOpcode::kIntSub:
         return fmt::format("isub  {}, {}", a, last());
       case DecodeOpcode::kIntMulAdd:
-        return fmt::format("imad  {} * 0x{:02x} + {}", a, op_.imm, last());
+        return fmt::format("imad  {} * {} + {}", a,
+                           op_.c >= 0 ? name(op_.c) : fmt::format("0x{:02x}", op_.imm), last());
+      case DecodeOpcode::kIntScale:
+        return fmt::format("imad  {} * {} + {}", a, of_group(op_.factor), last());
     }
     return {};
   }
@@ -103,6 +106,9 @@ std::string lines(const std::vector<DecodeOp>& ops, int words, const char* input
 }
 
 const char* group_title(const DecodeRequest& request) {
+  if (request.fold_scale && request.dtype == DType::kInt8) {
+    return "scales (once per group; in bytes 2 and 3, zero points of both rows in byte 0):\n";
+  }
   if (request.fold_scale) return "scales (once per group; of row g low, of row g + 8 high):\n";
   return request.zero_order == ZeroOrder::kRows
              ? "zero points (once per group; both rows' fields in each half):\n"

@@ -86,7 +86,9 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& 
     case DecodeOpcode::kIntSub:
       return in.a - in.last;
     case DecodeOpcode::kIntMulAdd:
-      return in.a * op.imm + in.last;
+      return in.a * (op.c >= 0 ? in.c : op.imm) + in.last;
+    case DecodeOpcode::kIntScale:
+      return in.a * in.factor + in.last;
   }
   return 0;
 }
@@ -104,7 +106,9 @@ std::vector<std::uint32_t> run(const std::vector<DecodeOp>& ops, Float16Format f
     in.last = op.last == LastOperand::kGroup ? group.at(op.group)
               : op.b >= 0                    ? registers[op.b]
                                              : op.imm2;
-    if (op.opcode == DecodeOpcode::kScale) in.factor = group.at(op.factor);
+    if (op.opcode == DecodeOpcode::kScale || op.opcode == DecodeOpcode::kIntScale) {
+      in.factor = group.at(op.factor);
+    }
     if (static_cast<std::size_t>(op.dst) >= registers.size()) registers.resize(op.dst + 1);
     registers[op.dst] = execute(op, format, in);
   }

@@ -63,7 +63,7 @@ void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
   }
 }
 
-// Integers that are multiplied by their scale while they are decoded; only BF16 has these.
+// Integers that are multiplied by their scale while they are decoded to BF16.
 void add_scaled_integers(std::vector<NamedDecodeRequest>& list) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
@@ -90,6 +90,9 @@ void add_byte_codes(std::vector<NamedDecodeRequest>& list) {
         list.push_back({fmt::format("{}{}{}, byte_fragment", to_string(type), request.bits,
                                     zero == ZeroPoint::kInt ? " - zero point" : ""),
                         request});
+        if (dtype != DType::kInt8) continue;
+        request.fold_scale = true;
+        list.push_back({list.back().name + ", times scale", request});
       }
     }
   }

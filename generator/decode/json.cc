@@ -33,6 +33,8 @@ std::string_view opcode_name(DecodeOpcode opcode) {
       return "int_sub";
     case DecodeOpcode::kIntMulAdd:
       return "int_mul_add";
+    case DecodeOpcode::kIntScale:
+      return "int_scale";
   }
   return "";
 }
@@ -85,9 +87,20 @@ void add_operands(ordered_json& j, const DecodeOp& op) {
       j["row"] = op.row;
       break;
     case DecodeOpcode::kIntMulAdd:
-      j["factor"] = op.imm;
-      if (op.b >= 0) j["b"] = op.b;
+      if (op.c >= 0) {
+        j["c"] = op.c;
+      } else {
+        j["factor"] = op.imm;
+      }
+      if (op.b >= 0) {
+        j["b"] = op.b;
+      } else if (op.imm2 != 0) {
+        j["addend"] = op.imm2;
+      }
       return;
+    case DecodeOpcode::kIntScale:
+      j["factor_of_group"] = op.factor;
+      break;
     case DecodeOpcode::kSub:
     case DecodeOpcode::kIntSub:
       break;

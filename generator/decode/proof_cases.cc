@@ -112,6 +112,7 @@ const std::vector<std::uint16_t>& proof_scales() {
 
 void for_each_proof_case(const DecodePlan& plan,
                          const std::function<void(const ProofCase& one)>& visit) {
+  if (plan.makes_bytes() && plan.request.fold_scale) return for_each_byte_scale_case(plan, visit);
   Cases(plan, visit).run();
 }
 

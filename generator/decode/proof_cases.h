@@ -14,13 +14,24 @@ namespace heddle {
 struct ProofCase {
   std::vector<std::uint32_t> words;
   std::vector<std::uint32_t> group_words;
-  // [element]: the code of its zero point, or the number of its scale; 0 where there is neither.
+  // [element]: the code of its zero point, or the number of its scale, to INT8 the number of both;
+  // 0 where there is neither.
   std::vector<unsigned> zeros;
 };
 
 // The scales of plans with fold_scale: bfloat16 numbers of either sign, of all mantissas, as large
 // as products remain finite, and as small as they remain normal.
 const std::vector<std::uint16_t>& proof_scales();
+
+// The same to INT8: each scale, 1 to 127, with each zero point, if there are any.
+struct ByteScale {
+  int scale = 1;
+  unsigned zero = 0;  // its code
+};
+std::vector<ByteScale> proof_byte_scales(const DecodeRequest& request);
+// The cases of such a plan. Codes whose products are no INT8 do not occur.
+void for_each_byte_scale_case(const DecodePlan& plan,
+                              const std::function<void(const ProofCase& one)>& visit);
 
 // Every code in every position, with neighbours all zero, all one and random; every code against
 // every zero point or scale. The order is the same on every call. `visit` must not keep the

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "generator/decode/float16.h"
+#include "generator/decode/integer_code.h"
 #include "generator/decode/proof_cases.h"
 
 namespace heddle {
@@ -13,6 +14,15 @@ ProofJudge::ProofJudge(const DecodePlan& plan) : plan_(plan) {
       want_.push_back(reference_decode(plan.request, code, zero, plan.result_exponent, scale));
     }
   };
+  if (plan.request.fold_scale && plan.makes_bytes()) {
+    for (const ByteScale& one : proof_byte_scales(plan.request)) {
+      for (unsigned code = 0; code < codes; ++code) {
+        const bool fits = fits_int8(plan.request, code, one.zero, one.scale);
+        want_.push_back(fits ? reference_decode(plan.request, code, one.zero, 0, one.scale) : 0);
+      }
+    }
+    return;
+  }
   if (plan.request.fold_scale) {
     for (const std::uint16_t scale : proof_scales()) {
       add_codes(0, float16_to_double(float16_format(plan.request.dtype), scale));

@@ -3,21 +3,11 @@
 #include <cmath>
 
 #include "generator/decode/float16.h"
+#include "generator/decode/integer_code.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {
-
-int integer_value(const DecodeRequest& request, unsigned code) {
-  const int value = static_cast<int>(code);
-  const int half_range = 1 << (request.bits - 1);
-  return request.type == WeightType::kInt && value >= half_range ? value - 2 * half_range : value;
-}
-
-int integer_offset(const DecodeRequest& request, unsigned zero) {
-  if (request.zero_point == ZeroPoint::kInt) return integer_value(request, zero);
-  return request.type == WeightType::kUint ? 1 << (request.bits - 1) : 0;
-}
 
 double float_value(const DecodeRequest& request, unsigned code) {
   const int mantissa = static_cast<int>(code & ((1u << request.mantissa_bits) - 1));
@@ -48,13 +38,13 @@ std::uint16_t byte_code(DType dtype, double value) {
 std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsigned zero,
                                int exponent, double scale) {
   if (request.dtype == DType::kInt8 || request.dtype == DType::kFp8E4m3) {
-    const int value = integer_value(request, code) - integer_offset(request, zero);
-    return byte_code(request.dtype, std::ldexp(value, -exponent));
+    return byte_code(request.dtype,
+                     std::ldexp(scale * integer_weight(request, code, zero), -exponent));
   }
   const Float16Format format = float16_format(request.dtype);
   switch (request.kind) {
     case CodeKind::kInteger: {
-      const int value = integer_value(request, code) - integer_offset(request, zero);
+      const int value = integer_weight(request, code, zero);
       // No difference of two equal numbers is -0, whatever the scale's sign.
       return value == 0 ? 0 : float16_scaled(format, scale, value, exponent);
     }

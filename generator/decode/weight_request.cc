@@ -67,6 +67,7 @@ DecodeRequest decode_request(const WeightSpec& weight, DType dtype) {
   DecodeRequest request = request_of(weight, dtype == DType::kFp8E5m2 ? DType::kFp8E4m3 : dtype);
   request.order = order_of(weight.interleave);
   request.permutation = weight.permutation;
+  request.fold_scale = weight.has_two_levels();
   return request;
 }
 

@@ -87,11 +87,11 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
 
 std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
   const std::string value = value_type(spec.bias_dtype());
+  // Of two levels those of channels; what meets the weights are integers.
+  const DType scale = spec.weight.channel_scale.value_or(spec.weight.scale_dtype);
   return {"using Value = " + value + ';',
           // Without scales no kernel asks for one, but all kernels name their type.
-          "using Scale = " +
-              scale_class(spec.weight.has_scales() ? spec.weight.scale_dtype : spec.activation) +
-              ';',
+          "using Scale = " + scale_class(spec.weight.has_scales() ? scale : spec.activation) + ';',
           "using Result = " + result_class(spec.output_dtype()) + ';'};
 }
 

@@ -21,6 +21,7 @@ bool is_integer(DecodeOpcode opcode) {
     case DecodeOpcode::kMul:
     case DecodeOpcode::kScale:
     case DecodeOpcode::kIntMulAdd:  // the multipliers' units
+    case DecodeOpcode::kIntScale:
       return false;
     default:
       return true;
@@ -41,8 +42,10 @@ double decode_instructions(const Plan& plan, ScaleMode mode) {
   const double loads = kWeightsOfLane * plan.decode.request.bits / 128;  // of 16 bytes
   const bool multiplies = mode == ScaleMode::kWeight && !folds_scale(plan.spec.gemm());
   const double scales = multiplies ? kWeightsOfLane / 2 : 0;  // two weights a register
+  const double of_group =
+      mode == ScaleMode::kTwoLevels ? 2.0 + static_cast<double>(plan.decode.group_ops.size()) : 2.0;
   return loads + kWeightsOfLane * plan.decode.instructions_per_weight + scales +
-         2 * plan.layout.groups_per_chunk;
+         of_group * plan.layout.groups_per_chunk;
 }
 
 // A tile of 16 rows by 8 tokens has four sums in a lane, for each entry of scales.

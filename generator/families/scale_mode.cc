@@ -77,6 +77,7 @@ bool folds_scale(const GemmSpec& spec) {
 
 ScaleMode scale_mode_of_bytes(const GemmSpec& spec) {
   if (spec.weight.has_blocks()) return ScaleMode::kBlock;
+  if (spec.weight.has_two_levels()) return ScaleMode::kTwoLevels;
   const int group = spec.weight.group_size;
   return group == kPerChannel || group == kPerTensor ? ScaleMode::kProduct : ScaleMode::kGroup;
 }
@@ -141,6 +142,8 @@ std::string_view to_string(ScaleMode mode) noexcept {
       return "block";
     case ScaleMode::kGroup:
       return "group";
+    case ScaleMode::kTwoLevels:
+      return "two levels";
     case ScaleMode::kNone:
       return "none";
   }
@@ -152,6 +155,9 @@ std::string scale_text(ScaleMode mode) {
   if (mode == ScaleMode::kProduct) return "scales of token and row on the sums";
   if (mode == ScaleMode::kBlock) return "scales of token and block on the sums of 128 columns";
   if (mode == ScaleMode::kGroup) return "scales of groups on their sums, of tokens on all of them";
+  if (mode == ScaleMode::kTwoLevels) {
+    return "integer scales of groups on weights, of token and row on the sums";
+  }
   return "scale on " + std::string(to_string(mode));
 }
 

@@ -12,6 +12,7 @@
 #include "generator/layout/padding_code.h"
 #include "generator/layout/plain_sizes.h"
 #include "generator/layout/swizzled_rows.h"
+#include "generator/layout/two_levels.h"
 #include "generator/spec/byte_meaning.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
@@ -85,6 +86,10 @@ class Walk {
       }
       if (layout_.channel_bytes != 0) {
         Packed* channel = packed_ + layout_.channel_offset + block * layout_.channel_bytes;
+        if (weight_.has_two_levels()) {
+          move_channel_scales(channel, block);
+          continue;
+        }
         move_scales(channel, block, 0);
         move_zeros(channel + layout_.channel_zero_offset, block, 0);
         if constexpr (kPacking) put_row_sums(channel + layout_.channel_sum_offset, block);
@@ -239,6 +244,21 @@ class Walk {
     }
   }
 
+  void move_channel_scales(Packed* at, std::int64_t block) {
+    const int bytes = bytes_of(*weight_.channel_scale);
+    for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
+      const std::int64_t row = row_of(block, i);
+      if (row >= n_) continue;
+      Packed* slot = at + row_slot(i) * bytes;
+      auto* plain = plain_.channel_scales.data() + row * bytes;
+      if constexpr (kPacking) {
+        std::memcpy(slot, plain, bytes);
+      } else {
+        std::memcpy(plain, slot, bytes);
+      }
+    }
+  }
+
   // Of int8 codes.
   void put_row_sums(std::uint8_t* at, std::int64_t block) const {
     if (layout_.channel_sum_offset == 0) return;
@@ -294,7 +314,9 @@ class Walk {
 }  // namespace
 
 std::vector<std::uint8_t> pack_weights(const GemmSpec& spec, const QuantizedWeights& weights) {
-  expect_plain_sizes(spec, {weights.codes.size(), weights.scales.size(), weights.zeros.size()});
+  expect_plain_sizes(spec, {weights.codes.size(), weights.scales.size(), weights.zeros.size(),
+                            weights.channel_scales.size()});
+  if (spec.weight.has_two_levels()) expect_group_scales(spec, weights);
   std::vector<std::uint8_t> packed(weight_layout(spec).total_bytes);
   Walk<std::uint8_t>(spec, packed.data(), weights).run();
   if (spec.weight.tensor_scale) {
@@ -311,6 +333,7 @@ QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed
   weights.codes.resize(sizes.codes);
   weights.scales.resize(sizes.scales);
   weights.zeros.resize(sizes.zeros);
+  weights.channel_scales.resize(sizes.channel_scales);
   Walk<const std::uint8_t>(spec, packed, weights).run();
   if (spec.weight.tensor_scale) {
     std::memcpy(&weights.tensor_scale, packed + weight_layout(spec).tensor_offset, 4);

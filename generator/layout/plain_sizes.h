@@ -16,6 +16,7 @@ struct PlainSizes {
   std::size_t codes = 0;
   std::size_t scales = 0;
   std::size_t zeros = 0;
+  std::size_t channel_scales = 0;
 };
 
 // What the spec asks for. Throws as pack_weights() for a spec that cannot be packed.

@@ -11,6 +11,8 @@
 #include "generator/layout/groups.h"
 #include "generator/layout/packable.h"
 #include "generator/layout/rounding_rule.h"
+#include "generator/layout/two_levels.h"
+#include "generator/spec/byte_meaning.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
 
@@ -107,7 +109,13 @@ class Quantizer {
 }  // namespace
 
 QuantizedWeights quantize_weights(const WeightOpSpec& spec, const std::vector<std::uint16_t>& w) {
-  expect_packable(Op::kQuantizeWeight, spec);
+  const bool two_levels = spec.weight.has_two_levels();
+  if (two_levels) {
+    Spec::from_weight_op(Op::kQuantizeWeight, spec);
+    expect_packable(byte_gemm_of(spec));
+  } else {
+    expect_packable(Op::kQuantizeWeight, spec);
+  }
   std::vector<Problem> problems = refuse_rounding(spec.weight);
   if (!problems.empty()) {
     throw Error(ErrorCategory::kUnsupported, "weights.unsupported", std::move(problems));
@@ -118,6 +126,7 @@ QuantizedWeights quantize_weights(const WeightOpSpec& spec, const std::vector<st
     throw Error(ErrorCategory::kUsage, "weights.size",
                 fmt::format("w has {} values, the spec asks for {}", w.size(), n * k));
   }
+  if (two_levels) return quantize_two_levels(spec, w);
   const std::size_t columns =
       spec.weight.group_size > 0 ? static_cast<std::size_t>(spec.weight.group_size) : k;
   const auto rows = static_cast<std::size_t>(spec.weight.group_rows);

@@ -69,6 +69,8 @@ int layout_version(const WeightSpec& weight) noexcept {
   constexpr int kMovedEntries = 3;
   constexpr int kSwizzledRows = 4;
   constexpr int kByteFragments = 5;
+  constexpr int kTwoLevels = 6;
+  if (weight.has_two_levels()) return kTwoLevels;
   if (weight.interleave == Interleave::kByteFragment) return kByteFragments;
   if (weight.interleave == Interleave::kSwizzle128b) return kSwizzledRows;
   if (weight.group_offset != 0) return kMovedEntries;
@@ -131,6 +133,8 @@ WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
       layout.channel_sum_offset = layout.channel_bytes;
       layout.channel_bytes += WeightLayout::kRowBlock * static_cast<int>(sizeof(std::int32_t));
     }
+  } else if (weight.has_two_levels()) {
+    layout.channel_bytes = WeightLayout::kRowBlock * bytes_of(*weight.channel_scale);
   }
   layout.tensor_offset = layout.channel_offset + static_cast<std::size_t>(layout.row_blocks) *
                                                      static_cast<std::size_t>(layout.channel_bytes);

@@ -20,7 +20,7 @@ std::string describe_layout(const Plan& plan) {
   } else if (l.block_bytes != 0) {
     text += fmt::format("  scales of blocks at byte {}, {} bytes for {} packed rows and a chunk\n",
                         l.channel_offset, l.block_bytes, WeightLayout::kTileRows);
-  } else if (l.channel_bytes != 0) {
+  } else if (l.channel_bytes != 0 && l.groups_per_chunk == 0) {
     text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
                         l.channel_offset, l.channel_bytes);
   } else {
@@ -34,6 +34,10 @@ std::string describe_layout(const Plan& plan) {
                           l.meta_group);
     }
     text += '\n';
+    if (l.channel_bytes != 0) {
+      text += fmt::format("  scales of channels at byte {}, {} bytes per row block\n",
+                          l.channel_offset, l.channel_bytes);
+    }
   }
   return text;
 }

@@ -28,6 +28,7 @@ std::string weight_name(const WeightSpec& weight) {
     if (weight.group_offset != 0) name += fmt::format("o{}", weight.group_offset);
   }
   if (weight.tensor_scale) name += "_ts";
+  if (weight.has_two_levels()) name += fmt::format("_c{}", to_string(*weight.channel_scale));
   return name;
 }
 

@@ -45,6 +45,11 @@ std::string scale_text(const Plan& plan) {
     return "scales of tokens and blocks on the sums of 128 columns: they differ from one to the "
            "next";
   }
+  if (spec.weight.has_two_levels()) {
+    return "scales of groups on the weights, which are INT8 then, of tokens and rows on the sums "
+           "of "
+           "all of K";
+  }
   if (spec.has_byte_activations() && plan.layout.groups_per_chunk != 0) {
     return "scales of groups on the sums of each, of tokens on the sums of all of K";
   }
@@ -69,7 +74,7 @@ std::string scale_text(const Plan& plan) {
 // How products of codes of eight bits are added.
 std::string sums_text(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
-  const bool has_groups = plan.layout.groups_per_chunk != 0;
+  const bool has_groups = plan.layout.groups_per_chunk != 0 && !spec.weight.has_two_levels();
   if (spec.activation == DType::kInt8) {
     return has_groups
                ? fmt::format("integer products of {} columns are added exactly, then in FP32",
@@ -99,7 +104,9 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
   if (std::any_of(decodes.begin(), decodes.end(), leaves_power)) {
     reasons.emplace_back("the power of two that decoded codes lack is part of the scale");
   }
-  const auto scales = [](const DecodePlan& one) { return one.request.fold_scale; };
+  const auto scales = [](const DecodePlan& one) {
+    return one.request.fold_scale && !one.makes_bytes();
+  };
   if (std::any_of(decodes.begin(), decodes.end(), scales)) {
     reasons.emplace_back(
         "where the scale is on the weight, one operation takes off the bias and multiplies by it");

@@ -34,7 +34,11 @@ std::string expression(const DecodeOp& op) {
     case DecodeOpcode::kIntSub:
       return fmt::format("{} - {}", a, last);
     case DecodeOpcode::kIntMulAdd:
-      return fmt::format("{} * 0x{:02x}u + {}", a, op.imm, last);
+      return fmt::format("{} * {} + {}", a,
+                         op.c >= 0 ? fmt::format("r{}", op.c) : fmt::format("0x{:02x}u", op.imm),
+                         last);
+    case DecodeOpcode::kIntScale:
+      return fmt::format("{} * g[{}] + {}", a, op.factor, last);
     case DecodeOpcode::kScale: {
       const char* of_row = op.row == 0 ? "low_twice" : "high_twice";
       return fmt::format("Value::fms2({}, {}(g[{}]), {}({}))", a, of_row, op.factor, of_row, last);
@@ -85,6 +89,11 @@ std::string unit_text(const DecodePlan& plan, std::size_t registers) {
 }
 
 const char* group_comment(const DecodeRequest& request) {
+  if (request.fold_scale && request.dtype == DType::kInt8) {
+    return "  // r0 holds the zero points of rows g and g + 8, as a pair, in its lowest byte, "
+           "their "
+           "scales in\n  // bytes 2 and 3.\n";
+  }
   if (request.fold_scale) return "  // r0 holds the scales of row g, low, and of row g + 8.\n";
   return request.zero_order == ZeroOrder::kElements
              ? "  // The zero points of a unit's elements, in words of the same layout as the "

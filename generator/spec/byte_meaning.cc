@@ -31,6 +31,7 @@ class Rules {
            "activations of 16 bits have no scales", "\"e8m0\"", "\"fp32\"");
     unless(!gemm_.weight.has_blocks(), "/weight/group_rows",
            "blocks are multiplied by activations of 8 bits", group_rows(), "1");
+    refuse_two_levels();
     unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
            "only products of FP8 are added in two ways", quoted(to_string(gemm_.accumulation)),
            "\"promoted\"");
@@ -55,9 +56,9 @@ class Rules {
 
  private:
   // Of INT8 products so many fit 32 bits, whatever the codes; with zero points X has up to 255.
-  // Sums of groups are FP32 before they could pass them.
+  // Sums of groups are FP32 before they could pass them, but in two levels, which have one sum.
   void check_columns() {
-    if (decodes_to_bytes(gemm_) && has_groups()) return;
+    if (decodes_to_bytes(gemm_) && has_groups() && !gemm_.weight.has_two_levels()) return;
     constexpr std::int64_t kMost = 131071, kMostOfZeroPoints = 65793;
     const bool symmetric = gemm_.activation_scale.symmetric;
     const std::int64_t most = symmetric ? kMost : kMostOfZeroPoints;
@@ -97,6 +98,13 @@ class Rules {
            "false");
   }
 
+  void refuse_two_levels() {
+    const WeightSpec& weight = gemm_.weight;
+    unless(!weight.has_two_levels(), "/weight/channel_scale",
+           "integer scales of groups make INT8 of codes of 4 bits, for activations in int8",
+           weight.has_two_levels() ? quoted(to_string(*weight.channel_scale)) : "", "\"none\"");
+  }
+
   // Of codes that are multiplied as they are.
   void check_byte_weights() {
     const WeightSpec& weight = gemm_.weight;
@@ -116,6 +124,7 @@ class Rules {
     unless(weight.interleave == Interleave::kSwizzle128b, "/weight/interleave",
            "codes that are multiplied as they are have one order",
            quoted(to_string(weight.interleave)), "\"swizzle_128b\"");
+    refuse_two_levels();
   }
 
   // Of codes that become INT8 or e4m3, which have to hold every code less its zero point. What
@@ -147,6 +156,10 @@ class Rules {
     unless(weight.interleave == Interleave::kByteFragment, "/weight/interleave",
            "codes that become 8 bits have one order", quoted(to_string(weight.interleave)),
            "\"byte_fragment\"");
+    if (!is_integer_x()) refuse_two_levels();
+    unless(!weight.has_two_levels() || has_groups(), "/weight/group_size",
+           "the first of two levels of scales is of groups", std::to_string(weight.group_size),
+           "a multiple of 32");
   }
 
   void check_scales() {

@@ -11,7 +11,9 @@ std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'
 
 bool is_in_rows(const WeightSpec& weight) { return weight.interleave == Interleave::kSwizzle128b; }
 
-bool is_integer_x(const WeightSpec& weight) { return weight.type == WeightType::kInt; }
+bool is_integer_x(const WeightSpec& weight) {
+  return weight.type == WeightType::kInt || weight.has_two_levels();
+}
 
 void refuse_checkpoint(const WeightSpec& weight, Problems& problems) {
   if (is_in_rows(weight)) {
@@ -45,6 +47,11 @@ void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems) {
   if (weight.interleave == Interleave::kByteFragment) {
     problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
                         quoted(to_string(weight.interleave)), "another interleave", ""});
+  }
+  if (weight.has_two_levels()) {
+    problems.push_back({"/weight/channel_scale",
+                        "scales in two levels are made and packed on the host alone",
+                        quoted(to_string(*weight.channel_scale)), "\"none\"", ""});
   }
   if (!is_in_rows(weight) && !weight.has_blocks()) return;
   if (op == Op::kRepack || spec.format != CheckpointFormat::kHeddle) {

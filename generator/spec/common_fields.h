@@ -95,7 +95,7 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
 // The object "weight", which is the member kWeight of the operation's struct. `scale_default`: the
 // field whose type the scales have where none is given.
 template <auto kWeight>
-constexpr std::array<Field, 11> weight_fields(std::string_view scale_default) {
+constexpr std::array<Field, 12> weight_fields(std::string_view scale_default) {
   return {
       {{.pointer = "/weight",
         .kind = FieldKind::kObject,
@@ -149,12 +149,20 @@ constexpr std::array<Field, 11> weight_fields(std::string_view scale_default) {
         .doc = "per scale; int: a code; float: a number of scale_dtype"},
        {.pointer = "/weight/scale_dtype",
         .kind = FieldKind::kWord,
-        .words = kScaleDTypeWords,
+        .words = kWeightScaleDTypeWords,
         .default_from = scale_default,
         .default_otherwise = static_cast<std::int64_t>(DType::kFp32),
+        .no_default = "int8",
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
-        .doc = "type of the stored scales; e8m0: powers of two"},
+        .doc = "type of the stored scales; e8m0: powers of two; int8: with channel_scale"},
+       {.pointer = "/weight/channel_scale",
+        .kind = FieldKind::kWord,
+        .words = kChannelScaleWords,
+        .silent_default = true,
+        .no_field_where = &kWithoutScales,
+        .slot = optional_type_slot<kWeight, &WeightSpec::channel_scale>(),
+        .doc = "type of a second scale, of each row, over group scales of 1 to 127"},
        {.pointer = "/weight/tensor_scale",
         .kind = FieldKind::kBool,
         .no_field_where = &kWithoutScales,

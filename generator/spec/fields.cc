@@ -113,9 +113,10 @@ bool allows(const Field& field, const std::vector<int>& values) noexcept {
 
 std::int64_t same_value(const Field& other, std::int64_t value, const Field& field) {
   if (field.kind != FieldKind::kWord) return value;
-  const auto word = std::find(field.words.begin(), field.words.end(),
-                              other.words[static_cast<std::size_t>(value)]);
-  return word == field.words.end() ? field.default_otherwise : word - field.words.begin();
+  const std::string_view same = other.words[static_cast<std::size_t>(value)];
+  const auto word = std::find(field.words.begin(), field.words.end(), same);
+  const bool is_none = word == field.words.end() || same == field.no_default;
+  return is_none ? field.default_otherwise : word - field.words.begin();
 }
 
 std::string allowed_text(const FieldTable& table, const Field& field) {

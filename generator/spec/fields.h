@@ -65,7 +65,8 @@ struct Field {
       default_from{};  // pointer of the field whose value is taken where this is absent
   // With default_from of a word: the value where this field has no such word.
   std::int64_t default_otherwise = 0;
-  bool silent_default = false;  // the canonical text leaves the default out: the field came later
+  std::string_view no_default{};  // a word that is written where it is meant, and no default
+  bool silent_default = false;    // the canonical text leaves the default out: the field came later
   // Where it holds there is no such field: documents must not have it, structs have its default,
   // and the canonical text leaves it out.
   const Condition* no_field_where = nullptr;
@@ -190,6 +191,22 @@ template <std::int64_t kValue>
 constexpr Slot fixed_slot() {
   return Slot{[](const void* /*object*/) { return std::optional<std::int64_t>(kValue); },
               [](void* /*object*/, std::int64_t /*value*/) {}};
+}
+
+// The slot of an optional type whose words are "none" and then those of the first types.
+template <auto kMember, auto... kRest>
+constexpr Slot optional_type_slot() {
+  using Object = typename internal::MemberOf<decltype(kMember)>::Owner;
+  return Slot{[](const void* object) -> std::optional<std::int64_t> {
+                const std::optional<DType>& type =
+                    internal::follow<kMember, kRest...>(*static_cast<const Object*>(object));
+                return type ? 1 + static_cast<std::int64_t>(*type) : 0;
+              },
+              [](void* object, std::int64_t value) {
+                std::optional<DType>& type =
+                    internal::follow<kMember, kRest...>(*static_cast<Object*>(object));
+                type = value == 0 ? std::nullopt : std::optional(static_cast<DType>(value - 1));
+              }};
 }
 
 // The slot of a field that is only a default of others: nothing is stored.

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "heddle/weights.h"
+
 namespace heddle {
 namespace {
 
@@ -24,12 +26,23 @@ void check_type(const WeightSpec& weight, Problems& problems) {
     problems.push_back({"/weight/zero_point", "only integer codes have zero points",
                         quoted(to_string(weight.zero_point)), "\"none\"", ""});
   }
-  const bool coded = weight.scale_dtype == DType::kE8m0 || weight.scale_dtype == DType::kE4m3;
+  const bool coded = bytes_of(weight.scale_dtype) == 1;
   if (weight.zero_point == ZeroPoint::kFloat && coded) {
     problems.push_back({"/weight/scale_dtype", "float zero points are of the scales' type",
                         quoted(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"",
                         ""});
   }
+}
+
+// Integers alone multiply codes exactly; without a scale of the row they would be all there is.
+void check_levels(const WeightSpec& weight, Problems& problems) {
+  const bool has_integers = weight.scale_dtype == DType::kInt8;
+  if (has_integers == weight.has_two_levels()) return;
+  problems.push_back({"/weight/scale_dtype",
+                      has_integers ? "integer scales of groups need a scale of each channel"
+                                   : "under a scale of each channel those of groups are integers",
+                      quoted(to_string(weight.scale_dtype)),
+                      has_integers ? "another type, or a weight.channel_scale" : "\"int8\"", ""});
 }
 
 void check_interleave(const WeightSpec& weight, Problems& problems) {
@@ -156,7 +169,10 @@ void check_quantized_groups(const WeightSpec& weight, Problems& problems) {
 
 void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems) {
   check_type(weight, problems);
-  if (weight.has_scales()) check_groups(shape.k, weight, problems);
+  if (weight.has_scales()) {
+    check_groups(shape.k, weight, problems);
+    check_levels(weight, problems);
+  }
   check_interleave(weight, problems);
 }
 

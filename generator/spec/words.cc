@@ -18,6 +18,8 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 static_assert(word(kOpWords, Op::kRowTransform) == "row_transform");
 static_assert(word(kDTypeWords, DType::kFp8E5m2) == "fp8_e5m2");
 static_assert(word(kScaleDTypeWords, DType::kE4m3) == "e4m3");
+static_assert(word(kWeightScaleDTypeWords, DType::kInt8) == "int8");
+static_assert(kChannelScaleWords[1 + static_cast<std::size_t>(DType::kFp32)] == "fp32");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
 static_assert(word(kWeightTypeWords, WeightType::kBf16) == "bf16");
 static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");

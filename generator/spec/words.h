@@ -14,6 +14,11 @@ inline constexpr std::array<std::string_view, 8> kDTypeWords = {
     "fp16", "bf16", "fp32", "e8m0", "e4m3", "int8", "fp8_e4m3", "fp8_e5m2"};
 inline constexpr std::array<std::string_view, 5> kScaleDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
                                                                      "e4m3"};
+inline constexpr std::array<std::string_view, 6> kWeightScaleDTypeWords = {"fp16", "bf16", "fp32",
+                                                                           "e8m0", "e4m3", "int8"};
+// Of an optional type: its number and one more.
+inline constexpr std::array<std::string_view, 4> kChannelScaleWords = {"none", "fp16", "bf16",
+                                                                       "fp32"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};
 inline constexpr std::array<std::string_view, 10> kWeightTypeWords = {
     "uint", "int", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "nf4", "fp16", "bf16"};

@@ -33,7 +33,8 @@ enum class Op {
   kRowTransform
 };
 // kE8m0 and kE4m3 are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8. The
-// last three are of activations only, with scales of their own; FP8 is OCP's, too.
+// last three are of activations, with scales of their own; FP8 is OCP's, too. kInt8 is also of
+// scales in two levels (WeightSpec::channel_scale).
 enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3, kInt8, kFp8E4m3, kFp8E5m2 };
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
 // kNf4: the sixteen values of nf4_values(). kFp16, kBf16: weights that were not quantised.
@@ -91,8 +92,13 @@ struct WeightSpec {
   // Rows of W that share a scale: 1, or of blocks of 128 by 128, which activations of 8 bits with a
   // scale for each row and 128 columns are multiplied by, kBlockRows with as large a group_size.
   int group_rows = 1;
+  // Scales in two levels, of 4 bits that INT8 multiplies: those of groups are integers of 1 to 127
+  // (scale_dtype kInt8) whose product with each code less its zero point is an INT8, and each row
+  // has one scale more, of this type: kFp16, kBf16 or kFp32.
+  std::optional<DType> channel_scale{};
 
   bool has_blocks() const noexcept { return group_rows != 1; }
+  bool has_two_levels() const noexcept { return channel_scale.has_value(); }
   bool has_scales() const noexcept {
     return type != WeightType::kFp16 && type != WeightType::kBf16;
   }

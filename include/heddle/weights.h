@@ -13,11 +13,11 @@
 
 namespace heddle {
 
-inline constexpr int kLayoutVersion = 5;
+inline constexpr int kLayoutVersion = 6;
 
 // The version since which such weights have the bytes that they have now: what that version or a
-// later one packed, this library reads. 5 in the order byte_fragment, 4 in swizzle_128b, 3 with a
-// group_offset, 2 for 4-bit floats in fragment order, 1 for all others.
+// later one packed, this library reads. 6 with a channel_scale, 5 in the order byte_fragment, 4 in
+// swizzle_128b, 3 with a group_offset, 2 for 4-bit floats in fragment order, 1 for all others.
 HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 
 // Whoever stores packed weights stores kLayoutVersion, or a layout_version(), with them and asks
@@ -55,7 +55,9 @@ struct WeightLayout {
   int zero_offset = 0;   // inside a chunk; == chunk_bytes if there are no zero points
   int zero_bytes = 0;    // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
-  int channel_bytes = 0;  // of one row block: its scales and zero points, padded; 0 if grouped
+  // Of one row block: its scales and zero points, padded; of two levels its channels' scales; 0 if
+  // there are scales of groups alone.
+  int channel_bytes = 0;
   int channel_zero_offset = 0;  // inside the row block's channel metadata
   // The same: 16 int32 sums of the rows' codes, those of rows g and g + 8 side by side, of integers
   // in the order kSwizzle128b. What a zero point of X is multiplied by. 0: there are none.
@@ -76,7 +78,8 @@ HEDDLE_EXPORT WeightLayout weight_layout(const GemmSpec& spec);
 HEDDLE_EXPORT WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight);
 
 // Quantised weights as plain arrays; the value of row n, column k is
-// (code - zero) * scale * tensor_scale, with the code's type and the fixed bias as WeightSpec says.
+// (code - zero) * scale * tensor_scale, with the code's type and the fixed bias as WeightSpec says;
+// of two levels (code - zero) * scale * channel_scale.
 struct QuantizedWeights {
   // [N, K], each in the low `bits` bits of a byte; of fp16 and bf16 the weights themselves, two
   // bytes each, native byte order.
@@ -89,6 +92,8 @@ struct QuantizedWeights {
   // Empty without zero points.
   std::vector<std::uint8_t> zeros;
   float tensor_scale = 1.0f;  // counts with WeightSpec::tensor_scale only
+  // [N] of WeightSpec::channel_scale, native byte order; empty without.
+  std::vector<std::uint8_t> channel_scales;
 };
 
 // Groups that the columns of W touch: the G of QuantizedWeights. Precondition: k > 0.
@@ -99,7 +104,9 @@ constexpr std::int64_t groups_along_k(const WeightSpec& weight, std::int64_t k) 
 // Rows of W are in the order of the checkpoint: the spec decides where they lie in packed weights,
 // which is another place with a gated epilogue (docs/layouts.md). Throw Error(kUsage) when an array
 // has not the size that the spec asks for, Error(kSpec) and Error(kUnsupported) for a spec that
-// from_gemm() or resolve() refuses on every target.
+// from_gemm() or resolve() refuses on every target. Of two levels pack_weights() throws
+// Error(kUsage, "weights.group_scale") that names the first row and group whose scale is not 1 to
+// 127, or has a product with a code less its zero point that is no INT8.
 HEDDLE_EXPORT std::vector<std::uint8_t> pack_weights(const GemmSpec& spec,
                                                      const QuantizedWeights& weights);
 HEDDLE_EXPORT QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed,
@@ -108,7 +115,8 @@ HEDDLE_EXPORT QuantizedWeights unpack_weights(const GemmSpec& spec, const std::u
 // W to the nearest codes, as "op": "quantize_weight" does it on the GPU, with the same bits:
 // pack_weights() of the result is what that kernel writes. `w` is [N, K] row-major in spec.dtype,
 // its bits; docs/spec.md defines the arithmetic. Throws Error(kUsage) when `w` has not N * K
-// values, Error(kUnsupported) for codes, scales or zero points that it makes none of.
+// values, Error(kUnsupported) for codes, scales or zero points that it makes none of. Scales in two
+// levels, which no kernel makes, are made here alone.
 HEDDLE_EXPORT QuantizedWeights quantize_weights(const WeightOpSpec& spec,
                                                 const std::vector<std::uint16_t>& w);
 

@@ -36,6 +36,7 @@ struct ChunkLane {
   static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
   static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel ||
                                    Config::value.scaling.mode == ScaleMode::kProduct;
+  static constexpr bool kTwoLevels = Config::value.scaling.mode == ScaleMode::kTwoLevels;
   static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
   static constexpr bool kFloatZeros = Config::value.weights.zero_point == ZeroPoint::kFloat;
   // The four lanes of rows g and g + 8 want the same scales. To widen codes of 8 bits takes longer
@@ -94,8 +95,10 @@ struct ChunkLane {
     return Scale::load_shared(
         entry(chunk + Config::value.weights.zero_offset, column, Config::value.weights.zero_bytes));
   }
-  // As Decode::group() wants them; zero but with integer zero points per group.
+  // As Decode::group() wants them; zero but with integer zero points per group, or with their
+  // integer scales above them.
   __device__ __forceinline__ u32 int_zeros(u32 chunk, int column) const {
+    if constexpr (kTwoLevels) return zeros_and_scales(chunk, column);
     if constexpr (!kIntZeros || kChannel) return 0;
     const u32 at =
         entry(chunk + Config::value.weights.zero_offset, column, Config::value.weights.zero_bytes);
@@ -126,6 +129,16 @@ struct ChunkLane {
   // The part of the column's entry that belongs to rows g and g + 8.
   __device__ __forceinline__ u32 entry(u32 entries, int column, int entry_bytes) const {
     return entries + Config::value.weights.entry(column) * entry_bytes + g * (entry_bytes / 8);
+  }
+
+  // Zero points of rows g and g + 8, if there are any, in the lowest byte; scales in the highest.
+  __device__ __forceinline__ u32 zeros_and_scales(u32 chunk, int column) const {
+    const u32 scales = load_shared_2(entry(chunk + Config::value.weights.scale_offset, column,
+                                           Config::value.weights.scale_bytes))
+                       << 16;
+    if constexpr (!kIntZeros) return scales;
+    return scales | load_shared_1(entry(chunk + Config::value.weights.zero_offset, column,
+                                        Config::value.weights.zero_bytes));
   }
 
   static __device__ __forceinline__ u32 zero_fields(u32 pair) { return pair * 0x00010001u; }

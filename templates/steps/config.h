@@ -17,6 +17,7 @@ HEDDLE_ENUM(ScaleMode,
             kProduct,      // with the token's to the sums of all of K, before the epilogue
             kBlock,        // with the token's to the sums of each 128 columns
             kGroup,        // to the group's sum, in FP32; the token's to the sums of all groups
+            kTwoLevels,    // an integer of the group's to INT8; the channel's as in kProduct
             kNone);        // nowhere: weights of 16 bits have none
 
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.

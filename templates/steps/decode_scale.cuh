@@ -35,9 +35,11 @@ struct RowTileDecoder {
 
   // `int_zeros` and `weight_scales` of the group as ChunkLane returns them.
   __device__ __forceinline__ void begin_group(int r, u32 int_zeros, u32 weight_scales) {
-    if constexpr (Lane::kIntZeros && !Lane::kChannel) Decode::group(int_zeros, group[r]);
+    if constexpr (Lane::kTwoLevels || (Lane::kIntZeros && !Lane::kChannel)) {
+      Decode::group(int_zeros, group[r]);
+    }
     if constexpr (Lane::kWeight) scales[r] = weight_scales;
-    if constexpr (Decode::kScales) Decode::group(scales[r], group[r]);
+    if constexpr (Decode::kScales && !Lane::kTwoLevels) Decode::group(scales[r], group[r]);
   }
 
   // Tile `tile` of unit `unit` of the words into a[tile], scaled with ScaleMode::kWeight. Tiles of

@@ -27,6 +27,7 @@ struct Output {
   static constexpr bool kFloatBias = Config::value.epilogue.bias &&
                                      Config::value.epilogue.result_bytes == 4 &&
                                      (Config::value.scaling.mode == ScaleMode::kProduct ||
+                                      Config::value.scaling.mode == ScaleMode::kTwoLevels ||
                                       Config::value.scaling.mode == ScaleMode::kBlock ||
                                       Config::value.scaling.mode == ScaleMode::kGroup);
 

@@ -105,6 +105,37 @@ static void test_rows_of_bytes(void) {
   heddle_plain_weights_destroy(quantized);
 }
 
+/* Scales of groups in bytes, those of channels in an array of their own, and behind the chunks. */
+static void test_two_levels(void) {
+  static const char kWeight[] =
+      "\"shape\":{\"n\":16,\"k\":128},\"weight\":{\"bits\":4,\"group_size\":32,"
+      "\"scale_dtype\":\"int8\",\"channel_scale\":\"fp16\",\"interleave\":\"byte_fragment\"}";
+  static uint16_t w[16 * 128];
+  uint8_t packed[16 * 128 / 2 + 4 * 16 + 16 * 2];
+  char quantize[512], gemm[512];
+  heddle_plain_weights* quantized = NULL;
+  heddle_quantized_weights arrays;
+  size_t i = 0, bytes = 0;
+  sprintf(quantize, "{\"heddle\":1,\"op\":\"quantize_weight\",%s,\"input\":{\"dtype\":\"bf16\"}}",
+          kWeight);
+  sprintf(gemm,
+          "{\"heddle\":1,\"op\":\"gemm\",%s,\"activation\":{\"dtype\":\"int8\",\"granularity\":"
+          "\"token\"},\"output\":{\"dtype\":\"bf16\"}}",
+          kWeight);
+  for (i = 0; i < sizeof w / sizeof *w; ++i) w[i] = (uint16_t)(0x3c00 + i * 37 % 512);
+  MUST(heddle_quantize_weights(SPEC(quantize), w, sizeof w, &quantized) == HEDDLE_OK);
+  arrays.struct_size = sizeof arrays;
+  CHECK(heddle_plain_weights_get(quantized, &arrays) == HEDDLE_OK);
+  CHECK(arrays.scales_bytes == 16 * 4 && arrays.channel_scales_bytes == 16 * 2);
+  MUST(heddle_packed_bytes(SPEC(gemm), &bytes) == HEDDLE_OK && bytes == sizeof packed);
+  MUST(heddle_pack_weights(SPEC(gemm), &arrays, packed, bytes) == HEDDLE_OK);
+  CHECK(memcmp(packed + bytes - 2, (const uint8_t*)arrays.channel_scales + 2 * 15, 2) == 0);
+  arrays.channel_scales_bytes = 2;
+  CHECK_CODE(heddle_pack_weights(SPEC(gemm), &arrays, packed, bytes), HEDDLE_ERROR_USAGE,
+             "weights.size");
+  heddle_plain_weights_destroy(quantized);
+}
+
 void test_plain_weights(void) {
   static uint16_t w[64 * 256];
   static uint8_t packed[64 * 256];
@@ -139,5 +170,6 @@ void test_plain_weights(void) {
   heddle_plain_weights_destroy(quantized);
   heddle_plain_weights_destroy(unpacked);
   heddle_plain_weights_destroy(NULL);
+  test_two_levels();
   test_rows_of_bytes();
 }

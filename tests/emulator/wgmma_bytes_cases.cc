@@ -31,6 +31,12 @@ class Cases {
     return add(std::move(name), four_bit_gemm(n, k, dtype, group), tile, sm_count,
                std::move(tokens), sharing);
   }
+  // Scales in two levels.
+  GemmSpec& add_levels(std::string name, std::int64_t n, std::int64_t k, int group, Tile tile,
+                       int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
+    return add(std::move(name), two_level_gemm(n, k, group), tile, sm_count, std::move(tokens),
+               sharing);
+  }
 
   std::vector<WgmmaCase> cases;
 
@@ -192,6 +198,35 @@ std::vector<WgmmaCase> make_decoded_cases() {
       .epilogue = {true, Activation::kSilu, true, true};
   c.add_decoded("GatedRounded", 272, 896, 128, {128, 128, 128}, kFp8E4m3, 3, {65, 200}, kNone)
       .epilogue = {false, Activation::kSilu, false, true};
+
+  // Two levels: groups of every length, also longer than a chunk and cut by a shard; zero points
+  // and signs; shared rows, two row tiles, four warpgroups.
+  c.add_levels("LevelsOf32", 136, 896, 32, {64, 128, 256}, 3, {33, 64, 100}, kNone)
+      .weight.zero_point = kZeros;
+  c.add_levels("LevelsOf128", 136, 896, 128, {32, 128, 128}, 3, {17, 31}, kNone)
+      .weight.channel_scale = kFp16;
+  c.add_levels("SignedLevels", 72, 1152, 64, {64, 64, 128}, 3, {33, 64}, kNone).weight.type =
+      WeightType::kInt;
+  c.cases.back().spec.weight.zero_point = kZeros;
+  c.cases.back().spec.weight.channel_scale = kBf16;
+  c.add_levels("LevelsOf96", 136, 1152, 96, {128, 128, 128}, 3, {127, 200}, kNone).weight.type =
+      WeightType::kInt;
+  c.add_levels("LevelsOf256", 520, 768, 256, {96, 256, 128}, 3, {95, 97}, kNone).weight.zero_point =
+      kZeros;
+  c.add_levels("LevelsOfFour", 264, 1152, 128, {32, 256, 256}, 3, {17, 32}, kNone)
+      .weight.zero_point = kZeros;
+  c.add_levels("LevelsInTurns", 72, 1408, 32, {32, 64, 512}, 3, {17, 32}, kNone);
+  c.add_levels("LevelsOfMany", 264, 416, 32, {256, 128, 128}, 3, {257}, kNone).weight.zero_point =
+      kZeros;
+  c.add_levels("LevelsOfShard", 136, 1120, 128, {32, 128, 128}, 3, {31}, kNone)
+      .weight.group_offset = 32;
+  c.cases.back().spec.weight.zero_point = kZeros;
+  c.add_levels("LevelsInPairs", 40, 1152, 32, {16, 128, 128}, 3, {1, 16}, kClusters);
+  c.add_levels("LevelsInShares", 264, 2560, 128, {128, 128, 128}, 5, {129}, kEqualShares);
+  c.add_levels("LevelsAround", 136, 896, 128, {64, 128, 128}, 3, {33, 100}, kNone).epilogue = {
+      true, Activation::kSilu, true};
+  c.add_levels("LevelsGated", 144, 896, 32, {128, 128, 128}, 3, {127}, kNone).epilogue = {
+      true, Activation::kSilu, true, true};
   return std::move(c.cases);
 }
 

@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
+#include "generator/decode/float16.h"
+#include "generator/decode/integer_code.h"
+#include "generator/layout/groups.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
 #include "tools/gpu_harness/random_weights.h"
+#include "tools/gpu_harness/stored_scale.h"
 
 namespace heddle {
 namespace {
@@ -45,6 +50,57 @@ TEST_P(EmulatedWgmmaBlocks, ComputesTheProduct) { run_of_blocks(GetParam()).laun
 
 class EmulatedWgmmaDecoded : public testing::TestWithParam<std::size_t> {};
 TEST_P(EmulatedWgmmaDecoded, ComputesTheProduct) { run_of_decoded(GetParam()).launch_all(); }
+
+// Integer sums of both levels' codes, then the three roundings that the epilogue has: FP16 bits.
+std::vector<std::uint16_t> expected_of_levels(const GemmSpec& spec, std::int64_t m) {
+  const std::int64_t n = spec.shape.n, k = spec.shape.k;
+  const QuantizedWeights weights = random_weights({n, k}, spec.weight, 1);
+  const ByteActivations x = random_byte_activations(spec, spec.shape.m_max, 2);
+  const DecodeRequest request = decode_request(spec.weight, DType::kInt8);
+  const std::int64_t groups = groups_along_k(spec.weight, k);
+  const DType type = *spec.weight.channel_scale;
+  std::vector<std::uint16_t> y(static_cast<std::size_t>(m * n));
+  std::vector<std::int32_t> row(static_cast<std::size_t>(k));
+  for (std::int64_t r = 0; r < n; ++r) {
+    for (std::int64_t i = 0; i < k; ++i) {
+      const std::int64_t at = r * groups + group_of_column(spec.weight, i);
+      const unsigned zero = weights.zeros.empty() ? 0 : weights.zeros[at];
+      row[i] = weights.scales[at] * integer_weight(request, weights.codes[r * k + i], zero);
+    }
+    const std::uint32_t bits =
+        read_bits(weights.channel_scales, static_cast<std::size_t>(r), bytes_of(type));
+    const float row_scale = stored_scale(type, bits);
+    for (std::int64_t token = 0; token < m; ++token) {
+      std::int32_t sum = 0;
+      for (std::int64_t i = 0; i < k; ++i) {
+        sum += row[i] * static_cast<std::int8_t>(x.codes[token * k + i]);
+      }
+      const float of_token = static_cast<float>(sum) * x.scales[token];
+      y[token * n + r] = float16_from_double(kBinary16, of_token * row_scale);
+    }
+  }
+  return y;
+}
+
+TEST(EmulatedWgmmaLevels, SumsAreExact) {
+  int compared = 0;
+  for (std::size_t number = 0; number < wgmma_decoded_cases().size(); ++number) {
+    const WgmmaCase& one = wgmma_decoded_cases()[number];
+    const EpilogueSpec& epilogue = one.spec.epilogue;
+    const bool is_plain = !epilogue.bias && !epilogue.gated;
+    if (!one.spec.weight.has_two_levels() || !is_plain || one.spec.shape.n > 200) continue;
+    SCOPED_TRACE(one.name);
+    const WgmmaRun run = run_of_decoded(number);
+    const std::int64_t m = one.tokens.back();
+    std::vector<std::uint8_t> y;
+    ASSERT_NO_FATAL_FAILURE(run.launch(m, one.shares(run.plan(), m), &y));
+    const std::vector<std::uint16_t> expected = expected_of_levels(one.spec, m);
+    ASSERT_EQ(y.size(), 2 * expected.size());
+    EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size()), 0);
+    ++compared;
+  }
+  EXPECT_GT(compared, 4);
+}
 
 // The cases whose blocks may share tiles in more ways than one.
 class EmulatedWgmmaBytesShares : public EmulatedWgmmaBytes {};

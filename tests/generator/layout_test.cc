@@ -163,7 +163,7 @@ TEST(LayoutVersion, OtherBytesAreRefusedByName) {
     return {};
   };
   WeightSpec weight;
-  EXPECT_NE(refusal(weight, kLayoutVersion + 1).find("up to 5"), std::string::npos);
+  EXPECT_NE(refusal(weight, kLayoutVersion + 1).find("up to 6"), std::string::npos);
   EXPECT_NE(refusal(weight, 0).find("pack them again"), std::string::npos);
   weight.type = WeightType::kE2m1;
   EXPECT_EQ(refusal(weight, 1),

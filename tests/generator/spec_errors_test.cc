@@ -27,7 +27,7 @@ TEST(SpecErrors, MisspeltField) {
   EXPECT_EQ(problem.value, "64");
   EXPECT_EQ(problem.allowed,
             "bits, type, group_size, group_offset, group_rows, zero_point, scale_dtype, "
-            "tensor_scale, interleave, permutation");
+            "channel_scale, tensor_scale, interleave, permutation");
   EXPECT_EQ(problem.hint, "did you mean \"group_size\"?");
 }
 

@@ -183,6 +183,54 @@ TEST_F(BytesGpu, AroundFourBits) {
   check(fast, {1, 33, 100, 300});
 }
 
+// Scales in two levels: groups of every size, signs and zero points, every tile that per-channel
+// scales have, a shard, and what surrounds the product.
+TEST_F(BytesGpu, TwoLevels) {
+  for (const int group : {32, 64, 96, 128, 384}) {
+    for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        GemmSpec spec = two_level_gemm(264, 1152, group);
+        if (group == 64) spec.shape.k = 1088;
+        spec.weight.type = type;
+        spec.weight.zero_point = zero;
+        check(spec, {1, 16, 33, 100, 201, 600});
+      }
+    }
+  }
+  for (const std::int64_t n : {8, 24, 1032}) {
+    check(two_level_gemm(n, 160, 32), {1, 2, 9, 17, 40, 64, 100, 200, 600});
+  }
+  for (const int tile_m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+    for (const int tile_n : {64, 128, 256}) {
+      if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
+      if (!has_four_bit_tile(DType::kInt8, kPerChannel, tile_m, tile_n)) continue;
+      GemmSpec spec = two_level_gemm(1032, 1280, tile_m % 64 == 0 ? 32 : 128);
+      if (tile_n == 128) spec.weight.zero_point = ZeroPoint::kInt;
+      spec.tile.m = tile_m;
+      spec.tile.n = tile_n;
+      check(spec, {1, tile_m - 1, tile_m, tile_m + 1, 3 * tile_m + 5});
+    }
+  }
+  GemmSpec shard = two_level_gemm(520, 1120, 128);
+  shard.weight.group_offset = 32;
+  shard.weight.zero_point = ZeroPoint::kInt;
+  check(shard, {1, 33, 100, 300});
+  for (const DType scale : {DType::kFp16, DType::kBf16}) {
+    for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
+      GemmSpec spec = two_level_gemm(528, 1152, 32);
+      spec.weight.channel_scale = scale;
+      spec.output = output;
+      check(spec, {1, 20, 129, 300});
+      spec.epilogue = {true, Activation::kSilu, true};
+      check(spec, {1, 20, 129, 300});
+      spec.epilogue = {true, Activation::kSilu, true, true};
+      check(spec, {1, 20, 129, 300});
+    }
+  }
+  check(two_level_gemm(2112, 7168, 32), {1, 16, 64, 256, 1024});
+  check(two_level_gemm(4096, 14336), {1, 16, 33, 64, 128, 512});
+}
+
 TEST_F(BytesGpu, WhatSurroundsTheProduct) {
   for (const DType dtype : kTypes) {
     for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {

@@ -72,5 +72,27 @@ TEST_F(CompileWgmmaBytes, FourBits) {
   check(sources);
 }
 
+// Every tile that sums of all of K have, with short groups and long ones.
+TEST_F(CompileWgmmaBytes, TwoLevels) {
+  std::vector<Source> sources;
+  int turn = 0;
+  for (const auto& [m, n] : every_tile()) {
+    for (const int group : {32, 128}) {
+      if (!has_four_bit_tile(DType::kInt8, kPerChannel, m, n)) continue;
+      ++turn;
+      if (!every_kernel() && (turn + m / 32) % 4 != 0) continue;
+      GemmSpec spec = two_level_gemm(turn % 3 == 0 ? 1024 : 1032, 1280, group);
+      if (turn % 4 != 0) spec.weight.zero_point = ZeroPoint::kInt;
+      if (turn % 5 == 0) spec.epilogue = {true, Activation::kSilu, true};
+      if (turn % 3 == 0) spec.epilogue = {false, Activation::kSilu, false, true};
+      if (turn % 7 == 0) spec.output = DType::kFp32;
+      spec.tile.m = m;
+      spec.tile.n = n;
+      add_tile(spec, turn, &sources);
+    }
+  }
+  check(sources);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "generator/decode/integer_code.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/plain_sizes.h"
 #include "heddle/inspect/decode_plan.h"
@@ -77,6 +78,49 @@ std::vector<std::uint8_t> random_halves(std::mt19937& random, std::int64_t count
   return bytes;
 }
 
+// Both levels, for codes and zero points that are there.
+void add_two_levels(const MatrixShape& shape, const WeightSpec& weight, std::mt19937& random,
+                    QuantizedWeights* weights) {
+  constexpr unsigned kCodes = 16;
+  constexpr int kPower = -10;  // products are up to 128
+  const DecodeRequest request = decode_request(weight, DType::kInt8);
+  const auto groups = static_cast<std::size_t>(groups_along_k(weight, shape.k));
+  weights->scales.resize(static_cast<std::size_t>(shape.n) * groups);
+  const auto zero_of = [&](std::size_t at) {
+    return weights->zeros.empty() ? 0U : weights->zeros[at];
+  };
+  for (std::size_t at = 0; at < weights->scales.size(); ++at) {
+    const auto fits_all = [&](int scale) {
+      return fits_int8(request, 7, zero_of(at), scale) &&
+             fits_int8(request, 8, zero_of(at), scale) &&
+             fits_int8(request, 0, zero_of(at), scale) &&
+             fits_int8(request, kCodes - 1, zero_of(at), scale);
+    };
+    int scale = 1 + static_cast<int>(random() % kLargestByteScale);
+    while (at % 2 == 0 && !fits_all(scale)) scale = (scale + 1) / 2;
+    weights->scales[at] = static_cast<std::uint8_t>(scale);
+  }
+  // The code whose weight is zero where there are no zero points: 0 of int, 8 of uint.
+  const unsigned fixed_zero = weight.type == WeightType::kUint ? kCodes / 2 : 0;
+  for (std::size_t i = 0; i < weights->codes.size(); ++i) {
+    const auto k = static_cast<std::size_t>(shape.k);
+    const std::int64_t column = static_cast<std::int64_t>(i % k);
+    const std::size_t at =
+        i / k * groups + static_cast<std::size_t>(group_of_column(weight, column));
+    std::uint8_t& code = weights->codes[i];
+    if (fits_int8(request, code, zero_of(at), weights->scales[at])) continue;
+    const bool up = (code & 1) != 0;  // one step from zero, if that fits
+    const unsigned zero = weights->zeros.empty() ? fixed_zero : zero_of(at);
+    const unsigned beside = (zero + (up ? 1 : kCodes - 1)) % kCodes;
+    code = static_cast<std::uint8_t>(
+        fits_int8(request, beside, zero_of(at), weights->scales[at]) ? beside : zero);
+  }
+  for (std::int64_t row = 0; row < shape.n; ++row) {
+    append_bits(weights->channel_scales, random_scale(random, *weight.channel_scale, kPower),
+                bytes_of(*weight.channel_scale));
+  }
+}
+
 }  // namespace
 
 std::vector<float> code_values(const WeightSpec& weight, DType dtype) {
@@ -84,6 +128,7 @@ std::vector<float> code_values(const WeightSpec& weight, DType dtype) {
   plain.zero_point = ZeroPoint::kNone;
   plain.interleave = Interleave::kFragment;
   plain.permutation.clear();
+  plain.channel_scale.reset();
   const DecodeRequest request = decode_request(plain, dtype);
   std::vector<float> values(std::size_t{1} << weight.bits);
   for (unsigned code = 0; code < values.size(); ++code) {
@@ -131,13 +176,16 @@ QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weig
   weights.codes = random_codes(random, shape.n * shape.k, weight.bits);
   for (std::uint8_t& code : weights.codes) code = allowed[code];
   for (std::size_t i = 0; i < count_of_scales(shape, weight); ++i) {
-    append_bits(weights.scales, random_scale(random, weight.scale_dtype, scale_power(weight)),
-                bytes_of(weight.scale_dtype));
+    if (!weight.has_two_levels()) {
+      append_bits(weights.scales, random_scale(random, weight.scale_dtype, scale_power(weight)),
+                  bytes_of(weight.scale_dtype));
+    }
     if (weight.zero_point == ZeroPoint::kInt) append_bits(weights.zeros, random() & mask, 1);
     if (weight.zero_point == ZeroPoint::kFloat) {
       append_bits(weights.zeros, random_float_zero(random, weight), bytes_of(weight.scale_dtype));
     }
   }
+  if (weight.has_two_levels()) add_two_levels(shape, weight, random, &weights);
   if (weight.tensor_scale) weights.tensor_scale = 0.8125F;
   return weights;
 }
@@ -166,7 +214,14 @@ PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, D
     const std::int64_t row = i / plain.groups;
     const std::int64_t of_row = row / weight.group_rows * plain.groups + i % plain.groups;
     const std::size_t at = weight.group_size == kPerTensor ? 0 : static_cast<std::size_t>(of_row);
-    plain.scales.push_back(stored_scale(weight.scale_dtype, read_bits(weights.scales, at, bytes)));
+    float scale = stored_scale(weight.scale_dtype, read_bits(weights.scales, at, bytes));
+    if (weight.has_two_levels()) {
+      const DType type = *weight.channel_scale;
+      const std::uint32_t of_channel =
+          read_bits(weights.channel_scales, static_cast<std::size_t>(row), bytes_of(type));
+      scale *= stored_scale(type, of_channel);
+    }
+    plain.scales.push_back(scale);
     float zero = 0;
     if (weight.zero_point == ZeroPoint::kInt) zero = plain.values[weights.zeros[at]];
     if (weight.zero_point == ZeroPoint::kFloat) {

@@ -16,12 +16,13 @@ std::vector<std::uint8_t> random_codes(std::mt19937& random, std::int64_t count,
 
 // Codes and integer zero points uniform, but for those that stand for infinity, NaN or more than
 // 64; scales of some size, so that a weight is around 1/16. Weights that were not quantised are of
-// that size themselves. The same seed gives the same weights.
+// that size themselves. The same seed gives the same weights. Of two levels every other group has a
+// scale that fits all codes, the others have the codes that fit their scale.
 QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weight,
                                 std::uint32_t seed);
 
 // W[n, k] = (values[code] - zeros[n, g]) * scales[n, g] * tensor_scale, each number exact; group g
-// is (column + group_offset) / group_size.
+// is (column + group_offset) / group_size. A scale of two levels is the product of both, in FP32.
 struct PlainNumbers {
   std::vector<float> values;  // as many as there are codes
   std::vector<float> scales;  // [N, G]; ones where there are none

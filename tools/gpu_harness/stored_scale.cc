@@ -22,8 +22,9 @@ float stored_scale(DType dtype, std::uint32_t bits) {
     case DType::kE8m0:
       return bits == 255 ? std::numeric_limits<float>::quiet_NaN()
                          : std::ldexp(1.0F, static_cast<int>(bits) - 127);
-    case DType::kE4m3:
     case DType::kInt8:
+      return static_cast<float>(bits);
+    case DType::kE4m3:
     case DType::kFp8E4m3:
     case DType::kFp8E5m2:
       break;

@@ -36,7 +36,7 @@ typedef struct heddle_decode_request {
   int32_t exponent_bits; /* of floats: 1 + exponent_bits + mantissa_bits is `bits` */
   int32_t mantissa_bits;
   int32_t fold_power; /* not 0: a multiplication by 2^result_exponent is left to the scale */
-  int32_t fold_scale; /* not 0: decoding multiplies by the scale; integers to bf16 */
+  int32_t fold_scale; /* not 0: decoding multiplies by the scale; integers to bf16 or int8 */
   int32_t reserved;   /* 0 */
 } heddle_decode_request;
 

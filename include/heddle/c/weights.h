@@ -40,7 +40,8 @@ typedef struct heddle_weight_layout_info {
   int32_t scale_bytes;      /* of one entry: 16 scales, of row g, then of g + 8 */
   int32_t zero_offset;      /* inside a chunk; chunk_bytes if there are no zero points */
   int32_t zero_bytes;       /* of one entry of the row block: 16 zero points; 0 if none */
-  int32_t channel_bytes;    /* of one row block: its scales and zero points, padded; 0 if grouped */
+  int32_t channel_bytes;    /* of one row block: its scales and zero points, padded; of two levels
+                               its channels' scales; 0 with scales of groups alone */
   int32_t channel_zero_offset; /* inside the row block's channel metadata */
   /* The same: 16 int32 sums of the rows' codes, ordered as scales, of integers that activations of
    * 8 bits multiply; 0: none. */
@@ -88,7 +89,9 @@ typedef struct heddle_quantized_weights {
   size_t scales_bytes;
   const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */
   size_t zeros_bytes;
-  float tensor_scale; /* counts with "tensor_scale" only */
+  float tensor_scale;         /* counts with "tensor_scale" only */
+  const void* channel_scales; /* [N] of "channel_scale"; null without */
+  size_t channel_scales_bytes;
 } heddle_quantized_weights;
 
 /* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). Sizes that are

@@ -33,11 +33,13 @@ enum class DecodeOpcode {
   kScale,   // dst = a * factor - last                two 16-bit floats at once, one rounding: those
             // that group outputs DecodeOp::factor and DecodeOp::group hold for DecodeOp::row
   kIntSub,  // dst = a - last                      32-bit integers, none of whose bytes borrows
-  kIntMulAdd,  // dst = a * imm + b or imm2           32-bit integers, none of whose bytes carries
+  kIntMulAdd,  // dst = a * imm or c + b or imm2      32-bit integers, modulo 2^32
+  kIntScale,   // dst = a * factor + last             32-bit integers, modulo 2^32: those that group
+               // outputs DecodeOp::factor and DecodeOp::group hold
 };
 
-// What a kSub, kFma, kScale or kIntSub subtracts. Of a kLop3 the third input, if it is of the
-// group.
+// What a kSub, kFma, kScale or kIntSub subtracts, and what a kIntScale adds. Of a kLop3 the third
+// input, if it is of the group.
 enum class LastOperand {
   kNone,
   kImmediate,  // DecodeOp::imm2
@@ -51,7 +53,7 @@ struct DecodeOp {
   int a = 0;               // source register
   int b = -1;              // kLop3, kPrmt, kSub, kMulAdd, kIntMulAdd: a second source register; -1:
                            // imm2 in its place
-  int c = -1;              // kSelect
+  int c = -1;              // kSelect; kIntMulAdd: the factor, -1: imm in its place
   std::uint32_t imm = 0;   // kShr, kShl: bits; kLop3: mask; kPrmt: selector; kFma, kMulAdd, kMul,
                            // kIntMulAdd: factor; kLookup: bytes 0..3
   std::uint32_t imm2 = 0;  // kLop3: magic number; kPrmt, kLookup: bytes 4..7; kSub, kFma: what is
@@ -59,7 +61,7 @@ struct DecodeOp {
   std::uint8_t lut = 0;    // kLop3: immLut
   LastOperand last = LastOperand::kNone;
   int group = 0;    // of DecodePlan::group_outputs: the last operand
-  int factor = 0;   // kScale: of DecodePlan::group_outputs
+  int factor = 0;   // kScale, kIntScale: of DecodePlan::group_outputs
   int row = 0;      // kScale: 0 for row g, the low halves of both; 1 for row g + 8
   std::string why;  // for the comment in the rendered code
 };
@@ -115,12 +117,14 @@ struct DecodeRequest {
   bool fold_power = false;
   // Multiply by the scale in the operation that takes off the bias: the result is the weight times
   // its scale, rounded once, divided by 2^DecodePlan::result_exponent. Integers without zero points
-  // to BF16, whose scales have room for the powers of two: they are infinite from 2^61 on.
+  // to BF16, whose scales have room for the powers of two: they are infinite from 2^61 on. To INT8
+  // by an integer, exactly, where the product with every code less its zero point is an INT8.
   bool fold_scale = false;
 };
 
-// What kernels ask for; throws Error(kUnsupported) for the order swizzle_128b, which none decodes.
-// `dtype`: of the activations; by those in FP8 codes are multiplied as e4m3.
+// What kernels ask for, without scales but the integers of two levels; throws Error(kUnsupported)
+// for the order swizzle_128b, which none decodes. `dtype`: of the activations; by those in FP8
+// codes are multiplied as e4m3.
 HEDDLE_EXPORT DecodeRequest decode_request(const WeightSpec& weight, DType dtype);
 // FP8, FP6 and FP4, or `dtype` itself: 1 + exponent_bits + mantissa_bits bits.
 HEDDLE_EXPORT DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype);
@@ -145,7 +149,8 @@ struct DecodePlan {
   std::vector<std::vector<BitPlace>> bit_of;  // [element][bit of the code]
   // What `ops` take of a group of weights. With integer zero points: from their words to magic
   // numbers and subtrahends. With fold_scale: from a word with the scale of row g low and that of
-  // row g + 8 high to factors and subtrahends.
+  // row g + 8 high to factors and subtrahends; to INT8 from a word with both zero points in its
+  // lowest byte, as in kRows, and the two scales in the bytes 2 and 3.
   std::vector<DecodeOp> group_ops;
   std::vector<int> group_outputs;
   int group_words = 0;
@@ -204,7 +209,7 @@ HEDDLE_EXPORT std::string decode_plan_to_json(const DecodePlan& plan);
 
 // Every kind of request that has a plan, with its name: each width and type of integer with and
 // without zero points, each float format, the table, each order of elements, 16 bits as they are,
-// to FP16 and BF16; integers of 4 bits to INT8 and FP8.
+// to FP16 and BF16; integers of 4 bits to INT8, also times integer scales, and FP8.
 struct NamedDecodeRequest {
   std::string name;
   DecodeRequest request;
