@@ -24,7 +24,7 @@ class ArgumentList {
   }
 
  private:
-  static constexpr int kMostArguments = static_cast<int>(KernelArgument::kXScaleMap) + 1;
+  static constexpr int kMostArguments = static_cast<int>(KernelArgument::kYScales) + 1;
   void* values_[kMostArguments] = {};
   void* list_[kMostArguments] = {};
 };

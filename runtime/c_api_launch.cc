@@ -71,6 +71,7 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
     launch.x_scales = memory_of(given.x_scales);
     launch.x_zero_points = memory_of(given.x_zero_points);
     launch.x_scale_stride = given.x_scale_stride;
+    launch.y_scales = memory_of(given.y_scales);
     launch.m = given.m;
     heddle::launch(state_of(kernel, Op::kGemm), launch, stream);
   });

@@ -69,8 +69,12 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_wanted(args.x_zero_points, !spec.activation_scale.symmetric,
                byte_count(args.m, sizeof(std::int32_t)), "x_zero_points", sizeof(std::int32_t));
   check_required(args.y, output_bytes, "y");
+  check_wanted(args.y_scales, spec.output_scale.granularity == RowGranularity::kTensor,
+               sizeof(float), "y_scales", alignof(float));
   check_wanted(args.bias, spec.epilogue.bias, byte_count(n, bytes_of(spec.bias_dtype())), "bias");
-  check_wanted(args.residual, spec.epilogue.residual, output_bytes, "residual");
+  check_wanted(args.residual, spec.epilogue.residual,
+               byte_count(args.m * spec.output_columns(), bytes_of(spec.residual_dtype())),
+               "residual");
   check_wanted(args.pre_scale, spec.pre_scale, byte_count(k, element), "pre_scale");
   check_wanted(args.permutation, spec.act_order, byte_count(k, sizeof(std::int32_t)),
                "permutation");
@@ -86,6 +90,7 @@ GemmArguments::GemmArguments(const Plan& plan, const GemmArgs& args) noexcept
   list_.set(KernelArgument::kXScales, &args_.x_scales.data);
   list_.set(KernelArgument::kXZeroPoints, &args_.x_zero_points.data);
   list_.set(KernelArgument::kY, &args_.y.data);
+  list_.set(KernelArgument::kYScales, &args_.y_scales.data);
   list_.set(KernelArgument::kBias, &args_.bias.data);
   list_.set(KernelArgument::kResidual, &args_.residual.data);
   list_.set(KernelArgument::kPreScale, &args_.pre_scale.data);

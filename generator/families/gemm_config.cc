@@ -37,8 +37,18 @@ std::string scale_class(DType dtype) {
   return {};
 }
 
-std::string result_class(DType dtype) {
+std::string plain_result_class(DType dtype) {
   return dtype == DType::kFp32 ? "ResultFp32" : "Result16<" + value_type(dtype) + '>';
+}
+
+std::string result_class(const GemmSpec& spec) {
+  const DType dtype = spec.output_dtype();
+  if (!spec.has_byte_output()) return plain_result_class(dtype);
+  const char* code = dtype == DType::kInt8      ? "Int8Code"
+                     : dtype == DType::kFp8E4m3 ? "E4m3Code"
+                                                : "E5m2Code";
+  return std::string("ResultCodes<") + code + ", " + plain_result_class(spec.residual_dtype()) +
+         '>';
 }
 
 }  // namespace
@@ -85,6 +95,10 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
           epilogue.gated, epilogue.limit,    bytes_of(spec.output_dtype())};
 }
 
+void add_output_arguments(const GemmSpec& spec, PlannedKernel& kernel) {
+  if (spec.has_byte_output()) kernel.arguments.push_back(KernelArgument::kYScales);
+}
+
 std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
   const std::string value = value_type(spec.bias_dtype());
   // Of two levels those of channels; what meets the weights are integers.
@@ -92,7 +106,7 @@ std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
   return {"using Value = " + value + ';',
           // Without scales no kernel asks for one, but all kernels name their type.
           "using Scale = " + scale_class(spec.weight.has_scales() ? scale : spec.activation) + ';',
-          "using Result = " + result_class(spec.output_dtype()) + ';'};
+          "using Result = " + result_class(spec) + ';'};
 }
 
 }  // namespace heddle

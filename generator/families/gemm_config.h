@@ -18,6 +18,9 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec);
 // Whether the columns of X have factors that the kernel itself multiplies by.
 inline bool takes_pre_scale(const GemmSpec& spec) { return spec.pre_scale && !spec.act_order; }
 
+// Behind a family's own arguments: those that Y of eight bits has.
+void add_output_arguments(const GemmSpec& spec, PlannedKernel& kernel);
+
 // "using Value = Fp16;" and "using Scale = ...;", what decoding and scaling compute in.
 std::vector<std::string> gemm_aliases(const GemmSpec& spec);
 

@@ -161,9 +161,10 @@ std::string describe_gemm(const GemmSpec& spec) {
   } else if (!function.empty()) {
     sums = fmt::format("{}({})", function, sums);
   }
-  return fmt::format("Y[M, {}] = {}{}{}", spec.output_columns(), sums,
+  return fmt::format("Y[M, {}] = {}{}{}{}", spec.output_columns(), sums,
                      epilogue.residual ? " + residual" : "",
-                     spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "");
+                     spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "",
+                     spec.has_byte_output() ? " by the launch's scale" : "");
 }
 
 std::string describe_operation(const Plan& plan) {

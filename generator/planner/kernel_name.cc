@@ -54,6 +54,9 @@ std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) 
     if (spec.accumulation == Accumulation::kFast) name += "_fast";
   }
   if (spec.output) name += fmt::format("_{}", to_string(*spec.output));
+  if (spec.has_byte_output()) {
+    name += fmt::format("_{}", to_string(spec.output_scale.granularity));
+  }
   if (spec.epilogue.gated) name += "_gated";
   if (spec.epilogue.bias) name += "_bias";
   if (spec.epilogue.activation != Activation::kNone) {

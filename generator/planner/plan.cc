@@ -56,6 +56,8 @@ std::string_view to_string(KernelArgument argument) noexcept {
       return "x_scales";
     case KernelArgument::kXScaleMap:
       return "token_scales";
+    case KernelArgument::kYScales:
+      return "y_scales";
     case KernelArgument::kXZeroPoints:
       return "x_zero_points";
     case KernelArgument::kScales:

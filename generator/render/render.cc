@@ -61,6 +61,7 @@ std::string declaration(KernelArgument argument, const KernelText& text) {
     case KernelArgument::kOrder:
       return "const int* order";
     case KernelArgument::kY:
+    case KernelArgument::kYScales:
     case KernelArgument::kGathered:
     case KernelArgument::kW:
     case KernelArgument::kWorkspace:

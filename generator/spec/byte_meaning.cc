@@ -47,7 +47,7 @@ class Rules {
     check_scales();
     unless(gemm_.output.has_value(), "/output/dtype",
            "with activations of 8 bits the type of Y has no default", "none",
-           "\"fp16\", \"bf16\" or \"fp32\"");
+           "\"fp16\", \"bf16\", \"fp32\" or a type of 8 bits");
     unless(!gemm_.multiply, "/multiply/dtype", "activations of 8 bits are multiplied as they are",
            gemm_.multiply ? quoted(to_string(*gemm_.multiply)) : "", "absent");
     unless(!is_integer_x() || gemm_.accumulation == Accumulation::kPromoted, "/accumulation",

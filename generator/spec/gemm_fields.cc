@@ -27,6 +27,22 @@ constexpr Slot x_type_slot() {
               }};
 }
 
+// Those of Y, in the order of their words.
+constexpr DType kYTypes[] = {DType::kFp16, DType::kBf16,    DType::kFp32,
+                             DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
+static_assert(std::size(kYTypes) == kOutputDTypeWords.size());
+
+constexpr Slot y_type_slot() {
+  return Slot{[](const void* object) -> std::optional<std::int64_t> {
+                const auto& output = static_cast<const GemmSpec*>(object)->output;
+                if (!output) return std::nullopt;
+                return std::find(std::begin(kYTypes), std::end(kYTypes), *output) - kYTypes;
+              },
+              [](void* object, std::int64_t value) {
+                static_cast<GemmSpec*>(object)->output = kYTypes[value];
+              }};
+}
+
 constexpr auto kGemmActivation = std::to_array<Field>({
     {.pointer = "/activation",
      .kind = FieldKind::kObject,
@@ -86,9 +102,21 @@ constexpr auto kGemmChoices = std::to_array<Field>({
     {.pointer = "/output/dtype",
      .kind = FieldKind::kWord,
      .words = kOutputDTypeWords,
-     .slot = slot<&GemmSpec::output>(),
-     .doc = "type of Y and the residual; absent: activation.dtype; with 8 bits required, and of "
-            "the bias"},
+     .slot = y_type_slot(),
+     .doc = "type of Y; absent: activation.dtype; with activations of 8 bits required"},
+    {.pointer = "/output/granularity",
+     .kind = FieldKind::kWord,
+     .words = kRowGranularityWords,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::output_scale, &OutputScaleSpec::granularity>(),
+     .doc = "values of Y that share a scale, required by 8 bits; tensor, by a given scale, is "
+            "served"},
+    {.pointer = "/output/scale_dtype",
+     .kind = FieldKind::kWord,
+     .words = kRowScaleDtypeWords,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::output_scale, &OutputScaleSpec::scale_dtype>(),
+     .doc = "type of the scales; fp32, the default, is served"},
 
     {.pointer = "/multiply",
      .kind = FieldKind::kObject,
@@ -162,7 +190,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
     {.pointer = "/epilogue/bias",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::bias>(),
-     .doc = "add N values of activation.dtype, with 8 bits of output.dtype"},
+     .doc = "add N values of activation.dtype; with 8 bits of output.dtype, both 8: FP32"},
     {.pointer = "/epilogue/activation",
      .kind = FieldKind::kWord,
      .words = kActivationWords,
@@ -171,7 +199,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::residual>(),
-     .doc = "add a matrix of Y's shape and type"},
+     .doc = "add a matrix of Y's shape and type; of Y of 8 bits the bias's type"},
     {.pointer = "/epilogue/gated",
      .kind = FieldKind::kBool,
      .silent_default = true,

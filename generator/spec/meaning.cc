@@ -3,13 +3,14 @@
 #include <string>
 
 #include "generator/spec/byte_meaning.h"
+#include "generator/spec/output_meaning.h"
 #include "generator/spec/weight_meaning.h"
 #include "heddle/weights.h"
 
 namespace heddle {
 namespace {
 
-constexpr int kStepN = 8;  // rows of Y are then a multiple of 16 bytes
+constexpr int kStepN = 8;  // rows of Y are then a multiple of 16 bytes, of codes 8
 // A row block has as many gates as ups.
 constexpr int kGatedStepN = WeightLayout::kRowBlock;
 constexpr int kStepK = 32;  // two k tiles of the fragment layout
@@ -115,6 +116,7 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
   check_plain_type(gemm, problems);
   check_multiply(gemm, problems);
   check_byte_activations(gemm, problems);
+  check_output_scale(gemm, problems);
   check_tile(gemm.tile, problems);
   check_epilogue(gemm, problems);
   if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {

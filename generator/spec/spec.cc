@@ -28,7 +28,8 @@ Op op_of(const Node& root) {
 // Specs that mean the same are the same.
 void settle(GemmSpec& gemm) {
   gemm.weight.interleave = settled_interleave(gemm);
-  if (gemm.output == gemm.activation) gemm.output.reset();
+  // With X of eight bits Y always has a type of its own, if only by name.
+  if (!gemm.has_byte_activations() && gemm.output == gemm.activation) gemm.output.reset();
   if (gemm.multiply == gemm.activation) gemm.multiply.reset();
 }
 

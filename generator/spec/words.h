@@ -28,7 +28,8 @@ inline constexpr std::array<std::string_view, 8> kInterleaveWords = {
     "trtllm",   "permutation", "swizzle_128b", "byte_fragment"};
 inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"heddle", "awq", "gptq",
                                                                            "gptq_v2"};
-inline constexpr std::array<std::string_view, 3> kOutputDTypeWords = {"fp16", "bf16", "fp32"};
+inline constexpr std::array<std::string_view, 6> kOutputDTypeWords = {
+    "fp16", "bf16", "fp32", "int8", "fp8_e4m3", "fp8_e5m2"};
 inline constexpr std::array<std::string_view, 7> kActivationWords = {
     "none", "relu", "gelu", "gelu_tanh", "silu", "relu2", "clamped_swiglu"};
 inline constexpr std::array<std::string_view, 4> kPathWords = {"auto", "turing", "ampere",

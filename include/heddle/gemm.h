@@ -11,7 +11,8 @@
 
 namespace heddle {
 
-// Each aligned to 16 bytes, but x_scales, unless they are of groups, and x_zero_points to 4.
+// Each aligned to 16 bytes, but x_scales, unless they are of groups, x_zero_points and y_scales
+// to 4.
 struct GemmArgs {
   DeviceInput x;  // [M, K] row-major, the activation's dtype
   // pack_weights() output. From sm_90 on it may be read before the kernels before this one in
@@ -21,7 +22,9 @@ struct GemmArgs {
   // [N] of GemmSpec::bias_dtype(); required exactly if the spec has one. As of weights, kernels
   // that still run must not write it.
   DeviceInput bias;
-  DeviceInput residual;  // as y; required exactly if the spec has one; may be y
+  // Of y's shape and GemmSpec::residual_dtype(); required exactly if the spec has one; may be y
+  // where that has its type.
+  DeviceInput residual;
   // [K] of the activation's dtype; required exactly with activation.pre_scale.
   DeviceInput pre_scale;
   // [K] int32; required exactly with activation.act_order: packed column j of W is column
@@ -36,6 +39,10 @@ struct GemmArgs {
   DeviceInput x_zero_points;  // [M] int32, with activation.symmetric false; as x_scales
   // Of groups: S in ScaleLayout, a multiple of 4 below 2^31. 0: m rounded up to one.
   std::int64_t x_scale_stride = 0;
+  // Required exactly with y of 8 bits. With output.granularity tensor FP32, one: what a code of y
+  // is worth, read; outside of 2^-126 to 2^126 all codes are zero. As of weights, kernels that
+  // still run must not write it.
+  DeviceOutput y_scales;
 };
 
 class HEDDLE_EXPORT GemmKernel : public OperationKernel {

@@ -33,9 +33,13 @@ enum class Op {
   kRowTransform
 };
 // kE8m0 and kE4m3 are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8. The
-// last three are of activations, with scales of their own; FP8 is OCP's, too. kInt8 is also of
-// scales in two levels (WeightSpec::channel_scale).
+// last three are of X and Y, with scales of their own; FP8 is OCP's, too. kInt8 is also of scales in
+// two levels (WeightSpec::channel_scale).
 enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3, kInt8, kFp8E4m3, kFp8E5m2 };
+// Codes of X and Y.
+constexpr bool is_byte(DType dtype) noexcept {
+  return dtype == DType::kInt8 || dtype == DType::kFp8E4m3 || dtype == DType::kFp8E5m2;
+}
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
 // kNf4: the sixteen values of nf4_values(). kFp16, kBf16: weights that were not quantised.
 enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4, kFp16, kBf16 };
@@ -125,7 +129,7 @@ struct TileSpec {
 struct EpilogueSpec {
   bool bias = false;  // [N], GemmSpec::bias_dtype()
   Activation activation = Activation::kNone;
-  bool residual = false;  // of Y's shape and dtype
+  bool residual = false;  // of Y's shape, GemmSpec::residual_dtype()
   bool gated = false;     // N is a multiple of 16
   int limit = 0;          // of kClampedSwiglu, where it is required
 };
@@ -137,6 +141,14 @@ struct ActivationScaleSpec {
   RowGranularity granularity = RowGranularity::kNone;  // kNone exactly with 16 bits
   bool symmetric = true;  // false, of kInt8 with kToken: a zero point for each row
   RowScaleDtype scale_dtype = RowScaleDtype::kFp32;  // kE8m0 with kGroup
+};
+
+// How Y of eight bits is quantised: as row_transform does it, from the FP32 values that Y of 16
+// bits would be rounded from. Scales of kGroup are in ScaleLayout::kColumnMajor, as the next GEMM
+// wants them.
+struct OutputScaleSpec {
+  RowGranularity granularity = RowGranularity::kNone;  // kNone exactly with 16 and 32 bits
+  RowScaleDtype scale_dtype = RowScaleDtype::kFp32;    // kE8m0 of FP8 with kGroup
 };
 
 // How products of FP8 are added. The tensor cores of sm_90 keep some 14 bits of a sum.
@@ -151,8 +163,10 @@ struct GemmSpec {
   DType activation = DType::kFp16;  // kFp16, kBf16 or one of eight bits: X
   ActivationScaleSpec activation_scale{};
   Accumulation accumulation = Accumulation::kPromoted;
-  // kFp16, kBf16 or kFp32: Y; the activation's where absent, which no X of eight bits allows.
+  // kFp16, kBf16, kFp32 or one of eight bits: Y; the activation's where absent, which no X of eight
+  // bits allows.
   std::optional<DType> output{};
+  OutputScaleSpec output_scale{};
   // What the matrix instruction multiplies, X and decoded W; its sums are FP32. The activation's
   // where absent: resolve() refuses every other one, because no kernel converts X.
   std::optional<DType> multiply{};
@@ -164,16 +178,25 @@ struct GemmSpec {
   Path path = Path::kAuto;
 
   // Whether X has eight bits. The matrix instruction then multiplies codes, and bias and residual
-  // are of Y's type.
-  bool has_byte_activations() const noexcept {
-    return activation == DType::kInt8 || activation == DType::kFp8E4m3 ||
-           activation == DType::kFp8E5m2;
-  }
+  // are of Y's type where that has more.
+  bool has_byte_activations() const noexcept { return is_byte(activation); }
+  bool has_byte_output() const noexcept { return is_byte(output_dtype()); }
   DType output_dtype() const noexcept { return output.value_or(activation); }
-  DType bias_dtype() const noexcept { return has_byte_activations() ? output_dtype() : activation; }
+  // FP32 where neither X nor Y has more than eight bits.
+  DType bias_dtype() const noexcept {
+    if (!has_byte_activations()) return activation;
+    return has_byte_output() ? DType::kFp32 : output_dtype();
+  }
+  DType residual_dtype() const noexcept {
+    return has_byte_output() ? bias_dtype() : output_dtype();
+  }
   DType multiply_dtype() const noexcept { return multiply.value_or(activation); }
   // Columns of Y.
   std::int64_t output_columns() const noexcept { return epilogue.gated ? shape.n / 2 : shape.n; }
+  // Groups of a row of Y.
+  std::int64_t output_groups() const noexcept {
+    return (output_columns() + kRowGroup - 1) / kRowGroup;
+  }
 };
 
 // Numbers of rows (tokens), both inclusive.

@@ -1234,14 +1234,14 @@ class GemmKernel:
         Bytes that a launch with M needs. Raises UsageError outside of shape.m.
         """
 
-    def bind(self, *, x: object, weights: object, y: object, bias: object = None, residual: object = None, pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: object = None, x_zero_points: object = None, x_scale_stride: int | None = None, m: int | None = None) -> Launch:
+    def bind(self, *, x: object, weights: object, y: object, bias: object = None, residual: object = None, pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: object = None, x_zero_points: object = None, x_scale_stride: int | None = None, y_scales: object = None, m: int | None = None) -> Launch:
         """
-        Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, x_scales, unless they are of groups, and x_zero_points to 4.
+        Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, x_scales, unless they are of groups, x_zero_points and y_scales to 4.
 
-        x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. y: [M, N], with a gated epilogue [M, N / 2], of output.dtype. bias: [N] of activation.dtype, with activations of 8 bits of output.dtype. residual: as y; it may be y. pre_scale: [K] of activation.dtype. permutation: [K] int32. workspace: zeroed memory of workspace_bytes(m). x_scales: float32, [M] or, of granularity tensor, [1], or, of groups, as row_transform writes them column_major, lines x_scale_stride apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. m: only where x is a DeviceMemory.
+        x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. y: [M, N], with a gated epilogue [M, N / 2], of output.dtype. bias: [N] of activation.dtype, with activations of 8 bits of output.dtype, where both have 8 bits float32. residual: as y; it may be y; where y has 8 bits of bias's type. pre_scale: [K] of activation.dtype. permutation: [K] int32. workspace: zeroed memory of workspace_bytes(m). x_scales: float32, [M] or, of granularity tensor, [1], or, of groups, as row_transform writes them column_major, lines x_scale_stride apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. y_scales: float32, [1], of output.granularity tensor. m: only where x is a DeviceMemory.
         """
 
-    def launch(self, *, x: object, weights: object, y: object, bias: object = None, residual: object = None, pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: object = None, x_zero_points: object = None, x_scale_stride: int | None = None, m: int | None = None, stream: object = None) -> None:
+    def launch(self, *, x: object, weights: object, y: object, bias: object = None, residual: object = None, pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: object = None, x_zero_points: object = None, x_scale_stride: int | None = None, y_scales: object = None, m: int | None = None, stream: object = None) -> None:
         """
         bind() and one launch on `stream`. The arrays must live until it has ended.
         """

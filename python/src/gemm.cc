@@ -12,7 +12,8 @@ namespace {
 Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::handle y,
              nb::handle bias, nb::handle residual, nb::handle pre_scale, nb::handle permutation,
              nb::handle workspace, nb::handle x_scales, nb::handle x_zero_points,
-             std::optional<std::int64_t> x_scale_stride, std::optional<std::int64_t> m) {
+             std::optional<std::int64_t> x_scale_stride, nb::handle y_scales,
+             std::optional<std::int64_t> m) {
   const GemmSpec& spec = kernel.plan().spec.gemm();
   const auto [n, k] = std::pair(spec.shape.n, spec.shape.k);
   const Element in = element_of(spec.activation);
@@ -28,8 +29,9 @@ Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::han
   args.y = arguments.dense(y, {"y", out, {args.m, columns}, true, true});
   args.bias =
       arguments.dense(bias, {"bias", element_of(spec.bias_dtype()), {n}, spec.epilogue.bias});
-  args.residual =
-      arguments.dense(residual, {"residual", out, {args.m, columns}, spec.epilogue.residual});
+  args.residual = arguments.dense(
+      residual,
+      {"residual", element_of(spec.residual_dtype()), {args.m, columns}, spec.epilogue.residual});
   args.pre_scale = arguments.dense(pre_scale, {"pre_scale", in, {k}, spec.pre_scale});
   args.permutation =
       arguments.dense(permutation, {"permutation", Element::kInt32, {k}, spec.act_order});
@@ -53,6 +55,13 @@ Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::han
                                                        !spec.activation_scale.symmetric,
                                                        false,
                                                        sizeof(std::int32_t)});
+  args.y_scales =
+      arguments.dense(y_scales, {"y_scales",
+                                 Element::kFp32,
+                                 {1},
+                                 spec.output_scale.granularity == RowGranularity::kTensor,
+                                 false,
+                                 sizeof(float)});
   args.workspace = arguments.memory(workspace, "workspace", Element::kAny, true);
   return make_launch(kernel, args, &arguments);
 }
@@ -69,23 +78,25 @@ void bind_gemm(nb::module_& m) {
       "x: object, weights: object, y: object, bias: object = None, residual: object = None, "
       "pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: "
       "object = None, x_zero_points: object = None, x_scale_stride: int | None = None, "
-      "m: int | None = None",
+      "y_scales: object = None, m: int | None = None",
       "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, "
-      "x_scales, unless they are of groups, and x_zero_points to 4.\n\n"
+      "x_scales, unless they are of groups, x_zero_points and y_scales to 4.\n\n"
       "x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. "
       "y: [M, N], with a gated epilogue [M, N / 2], of output.dtype. bias: [N] of "
-      "activation.dtype, with activations of 8 bits of output.dtype. "
-      "residual: as y; it may be y. pre_scale: [K] of activation.dtype. permutation: [K] int32. "
+      "activation.dtype, with activations of 8 bits of output.dtype, where both have 8 bits "
+      "float32. "
+      "residual: as y; it may be y; where y has 8 bits of bias's type. pre_scale: [K] of "
+      "activation.dtype. permutation: [K] int32. "
       "workspace: zeroed memory of workspace_bytes(m). x_scales: float32, [M] or, of granularity "
       "tensor, [1], or, of groups, as row_transform writes them column_major, lines x_scale_stride "
-      "apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. m: only where "
-      "x is a DeviceMemory.",
+      "apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. y_scales: "
+      "float32, [1], of output.granularity tensor. m: only where x is a DeviceMemory.",
       nb::arg("x").none(), nb::arg("weights").none(), nb::arg("y").none(),
       nb::arg("bias") = nb::none(), nb::arg("residual") = nb::none(),
       nb::arg("pre_scale") = nb::none(), nb::arg("permutation") = nb::none(),
       nb::arg("workspace") = nb::none(), nb::arg("x_scales") = nb::none(),
       nb::arg("x_zero_points") = nb::none(), nb::arg("x_scale_stride") = nb::none(),
-      nb::arg("m") = nb::none());
+      nb::arg("y_scales") = nb::none(), nb::arg("m") = nb::none());
 }
 
 }  // namespace heddle::python

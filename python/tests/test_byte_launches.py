@@ -106,3 +106,33 @@ def test_quantized_weights_are_packed_for_a_gemm(heddle):
 def test_quantize_names_another_spec(heddle):
     with pytest.raises(heddle.Error, match="quantize_weight"):
         heddle.quantize(byte_spec("int8"), b"")
+
+
+def test_a_scale_of_codes_is_an_argument(heddle, driver, runtime):
+    codes = {"dtype": "int8", "granularity": "tensor"}
+    halves = {**byte_spec("int8"), "weight": {"bits": 4}, "activation": {"dtype": "fp16"}}
+    scale = DlpackArray((1,), "float32", pointer=0x200004)
+    for spec, x, bias in ((byte_spec("int8"), "int8", "float32"), (halves, "float16", "float16")):
+        spec = {**spec, "output": codes}
+        kernel = runtime.kernel(spec)
+        more = {"x_scales": DlpackArray((4,), "float32")} if x == "int8" else {}
+        given = arguments_of(heddle, kernel, spec, x=DlpackArray((4, K), x),
+                             y=DlpackArray((4, N), "int8"), bias=DlpackArray((N,), bias),
+                             y_scales=scale, **more)
+        before = len(driver.launches())
+        kernel.launch(**given)
+        assert len(driver.launches()) == before + 1
+        for name, value, code in (
+                ("y_scales", None, "launch.missing"),
+                ("y_scales", DlpackArray((4,), "float32"), "launch.shape"),
+                ("y", DlpackArray((4, N), "float16"), "launch.dtype"),
+                ("bias", DlpackArray((N,), "bfloat16"), "launch.dtype")):
+            with pytest.raises(heddle.UsageError) as caught:
+                kernel.launch(**{**given, name: value})
+            assert caught.value.code == code, name
+    plain = byte_spec("fp8_e4m3")
+    kernel = runtime.kernel(plain)
+    with pytest.raises(heddle.UsageError) as caught:
+        kernel.launch(**arguments_of(heddle, kernel, plain, x_scales=DlpackArray((4,), "float32"),
+                                     y_scales=scale))
+    assert caught.value.code == "launch.unexpected"

@@ -79,6 +79,14 @@ def test_activations_of_8_bits_are_refused_by_name(heddle, ht, fake_mode):
         ht.Linear(spec, on_gpu(7, dtype=torch.uint8))
 
 
+def test_outputs_of_8_bits_are_refused_by_name(heddle, ht, fake_mode):
+    spec = ht.canonical({
+        "heddle": 1, "op": "gemm", "shape": {"n": N, "k": K}, "weight": {"bits": 4},
+        "activation": {"dtype": "fp16"}, "output": {"dtype": "int8", "granularity": "tensor"}})
+    with pytest.raises(heddle.UsageError, match="output of int8; heddle"):
+        ht.gemm(on_gpu(3, K), on_gpu(7, dtype=torch.uint8), spec)
+
+
 def test_fake_kernels_of_rows(heddle, ht, fake_mode):
     x = on_gpu(5, 2 * K)
     y = ht.row_transform(x, row_spec(ht, gate={"order": "halves", "activation": "silu"}))

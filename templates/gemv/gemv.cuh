@@ -38,7 +38,7 @@ namespace heddle {
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y, const u8* bias,
                                           const u8* residual, const u8* pre_scale, u8* workspace,
-                                          int) {
+                                          int, u8* y_scales = nullptr) {
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
   constexpr PackedWeights kWeights = Config::value.weights;
@@ -75,7 +75,7 @@ __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y,
                   static_cast<i64>(row_block) * kWeights.channel_bytes);
 
   const GemvSums<Config> sums{shared + Config::value.sum_offset(),
-                              {weights, y, bias, residual, Config::value.shape},
+                              {weights, y, bias, residual, Config::value.shape, y_scales},
                               workspace,
                               row_block,
                               schedule.part};

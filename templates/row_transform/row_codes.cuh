@@ -22,7 +22,6 @@ struct RowCodes {
   static constexpr bool kInteger = kOutput.dtype == RowDtype::kInt8;
   static constexpr bool kGiven = kOutput.granularity == RowGranularity::kTensor;
   static constexpr bool kE8m0 = kOutput.scale_dtype == RowScaleDtype::kE8m0;
-  static constexpr float kLeastScale = 0x1p-126f;
   static constexpr u32 kNanScale = kE8m0 ? 0xffu : 0x7fc00000u;
   using Range = ValueRange<kOutput.asymmetric>;
 
@@ -55,11 +54,10 @@ struct RowCodes {
   }
 
   static __device__ __forceinline__ RowScale given_scale(const float* tensor_scale) {
-    const float given = float_from_bits(load_global_4_l2(tensor_scale));
+    const CodeScale given = heddle::given_scale(float_from_bits(load_global_4_l2(tensor_scale)));
     RowScale scale;
-    if (!(given >= kLeastScale && given < 0x1p126f)) return scale;
-    scale.inverse = reciprocal(given);
-    scale.mask = 0xffffffffu;
+    scale.inverse = given.inverse;
+    scale.mask = given.mask;
     return scale;
   }
 
@@ -75,27 +73,19 @@ struct RowCodes {
   }
 
  private:
-  // Of a magnitude below 2^22; ties to even.
-  static __device__ __forceinline__ int nearest_integer(float t) {
-    return static_cast<int>(bits_of_float(t + kMagic) - kMagicBits);
-  }
-
-  static __device__ __forceinline__ u32 pack(float (&t)[4], int zero) {
+  static __device__ __forceinline__ u32 pack(const float (&t)[4], int zero) {
     if constexpr (kInteger) {
       int code[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         // A range that was found leaves no value beyond the codes but for a rounding.
-        if constexpr (kGiven) t[j] = t[j] != t[j] ? 0.0f : clamp(t[j], -128.0f, 127.0f);
-        code[j] = nearest_integer(t[j]) + zero;
+        code[j] = (kGiven ? Int8Code::of(t[j]) : nearest_integer(t[j])) + zero;
       }
       return pack_s8(code[0], code[1], pack_s8(code[2], code[3], 0));
     } else if constexpr (kOutput.dtype == RowDtype::kFp8E4m3) {
-      using E4m3 = SmallFloat<4, 3, 0x7e>;
-      return fp8_pair<E4m3>(t[0], t[1]) | fp8_pair<E4m3>(t[2], t[3]) << 16;
+      return E4m3Code::pair(t[0], t[1]) | E4m3Code::pair(t[2], t[3]) << 16;
     } else {
-      using E5m2 = SmallFloat<5, 2, 0x7b>;
-      return fp8_pair<E5m2>(t[0], t[1]) | fp8_pair<E5m2>(t[2], t[3]) << 16;
+      return E5m2Code::pair(t[0], t[1]) | E5m2Code::pair(t[2], t[3]) << 16;
     }
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "primitives/bits.cuh"
+#include "primitives/float.cuh"
 #include "primitives/fp8.cuh"
 #include "primitives/versions.cuh"
 #include "steps/small_float.cuh"
@@ -12,6 +13,27 @@ namespace heddle {
 // 1.5 * 2^23: FP32 numbers near it are the integers, which stand in the low bits.
 [[maybe_unused]] constexpr float kMagic = 12582912.0f;
 [[maybe_unused]] constexpr u32 kMagicBits = 0x4b400000u;
+
+// Of a magnitude below 2^22; ties to even.
+__device__ __forceinline__ int nearest_integer(float t) {
+  return static_cast<int>(bits_of_float(t + kMagic) - kMagicBits);
+}
+
+[[maybe_unused]] constexpr float kLeastScale = 0x1p-126f;
+
+struct CodeScale {
+  float inverse = 0.0f;  // what values are multiplied by
+  u32 mask = 0;          // of the codes: 0 makes all of them zero
+};
+
+// Of a scale that the launch gives.
+__device__ __forceinline__ CodeScale given_scale(float given) {
+  CodeScale scale;
+  if (!(given >= kLeastScale && given < 0x1p126f)) return scale;
+  scale.inverse = reciprocal(given);
+  scale.mask = 0xffffffffu;
+  return scale;
+}
 
 // Two codes of 8-bit floats in the low half, `low` in its low byte. Not above the largest finite
 // value; a NaN becomes 0x7f. Codes: a SmallFloat, e4m3 or e5m2.
@@ -28,5 +50,25 @@ __device__ __forceinline__ u32 fp8_pair(float low, float high) {
   return code(low) | code(high) << 8;
 #endif
 }
+
+// Codes of values that have met their scale, saturated: two in the low half, as fp8_pair() has
+// them. A NaN becomes zero.
+struct Int8Code {
+  static __device__ __forceinline__ int of(float t) {
+    return nearest_integer(t != t ? 0.0f : clamp(t, -128.0f, 127.0f));
+  }
+  static __device__ __forceinline__ u32 pair(float low, float high) {
+    return pack_s8(of(low), of(high), 0);
+  }
+};
+// A NaN becomes 0x7f.
+template <class Codes>
+struct Fp8Code {
+  static __device__ __forceinline__ u32 pair(float low, float high) {
+    return fp8_pair<Codes>(low, high);
+  }
+};
+using E4m3Code = Fp8Code<SmallFloat<4, 3, 0x7e>>;
+using E5m2Code = Fp8Code<SmallFloat<5, 2, 0x7b>>;
 
 }  // namespace heddle

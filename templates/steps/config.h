@@ -79,14 +79,14 @@ struct EpilogueConfig {
   Activation activation;  // of sums and bias
   bool gated;             // a row block has 8 gates, then the 8 rows that they multiply
   int limit;              // of kClampedSwiglu
-  int result_bytes;       // of a value of Y and of the residual
+  int result_bytes;       // of a value of Y
 
-  // Whether sums are only scaled and rounded to 16 bits.
+  // Whether sums are only scaled and rounded to 16 or 8 bits.
   HEDDLE_BOTH constexpr bool is_plain() const {
     return !gated && activation == Activation::kNone && rounds_sums();
   }
-  // Whether an output has 16 bits and depends on nothing but the sums of its row block.
-  HEDDLE_BOTH constexpr bool rounds_sums() const { return !bias && !residual && result_bytes == 2; }
+  // Whether an output has at most 16 bits and depends on nothing but the sums of its row block.
+  HEDDLE_BOTH constexpr bool rounds_sums() const { return !bias && !residual && result_bytes <= 2; }
   // Rows of packed weights whose sums make 8 outputs of a token.
   HEDDLE_BOTH constexpr int rows() const { return gated ? Chunk::kRows : Chunk::kRows / 2; }
 

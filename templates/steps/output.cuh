@@ -1,18 +1,19 @@
 // From the sums of eight rows of W, or of a row block of gates and ups, and one token to Y: scale,
-// bias, activation, residual, one rounding, 16-byte stores.
+// bias, activation, residual, one rounding, stores of 16 bytes, of codes 8.
 #pragma once
 
 #include "primitives/scale.cuh"
 #include "steps/activation.cuh"
 #include "steps/config.h"
-#include "steps/result.cuh"
+#include "steps/result_codes.cuh"
 
 namespace heddle {
 
 template <class Config>
 struct Output {
   using Value = typename Config::Value;    // of a bias of 16 bits
-  using Result = typename Config::Result;  // of Y and of the residual
+  using Result = typename Config::Result;  // of Y
+  using Residual = typename Result::Residual;
   static constexpr int kRowBlock = Chunk::kRows;
   static constexpr Activation kActivation = Config::value.epilogue.activation;
   static constexpr int kLimit = Config::value.epilogue.limit;
@@ -23,9 +24,9 @@ struct Output {
   static constexpr int kLeftExponent =
       Config::value.scaling.mode == ScaleMode::kWeight ? Config::value.scaling.result_exponent : 0;
 
-  // Of codes of eight bits the bias has Y's type.
+  // With tokens of eight bits the bias has Y's type, or 32 bits where that has eight, too.
   static constexpr bool kFloatBias = Config::value.epilogue.bias &&
-                                     Config::value.epilogue.result_bytes == 4 &&
+                                     Config::value.epilogue.result_bytes != 2 &&
                                      (Config::value.scaling.mode == ScaleMode::kProduct ||
                                       Config::value.scaling.mode == ScaleMode::kTwoLevels ||
                                       Config::value.scaling.mode == ScaleMode::kBlock ||
@@ -36,6 +37,7 @@ struct Output {
   const u8* bias;
   const u8* residual;
   WeightShape shape;  // a constant of Config, or what the launch gives
+  u8* y_scales;       // of codes of eight bits: FP32, which no kernel writes while this one runs
 
   // Bytes from the beginning of Y to the output of a token and a row of the packed weights; `row`
   // is a multiple of kRows.
@@ -62,8 +64,10 @@ struct Output {
 #pragma unroll
       for (float& v : sum.v) v = activate<kActivation>(v);
     }
-    if constexpr (Config::value.epilogue.residual) Result::add(residual + offset, sum);
-    Result::store(y + offset, sum);
+    if constexpr (Config::value.epilogue.residual) {
+      Residual::add(residual + Residual::kBytes / Result::kBytes * offset, sum);
+    }
+    Result::store(y + offset, sum, y_scales);
   }
 
  private:

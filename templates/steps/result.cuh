@@ -1,4 +1,5 @@
-// How eight neighbouring values of a token lie in Y and in the residual.
+// How eight neighbouring values of a token lie in Y and in the residual. Codes of eight bits:
+// steps/result_codes.cuh.
 #pragma once
 
 #include "primitives/bits.cuh"
@@ -37,18 +38,25 @@ __device__ __forceinline__ void add_values(Sums8& sum, u32x4 values) {
   }
 }
 
+// Of outputs that have no scale.
+struct NoScale {};
+
 // Value: Fp16 or Bf16.
 template <class Value>
 struct Result16 {
   static constexpr int kBytes = 2;
-  // Rounds two outputs.
-  static __device__ __forceinline__ u32 rounded(float low, float high) {
+  using Residual = Result16;
+  using Scale = NoScale;
+  static __device__ __forceinline__ Scale load_scale(const u8* /*y_scales*/) { return {}; }
+  // Rounds two outputs; store_rounded() takes eight.
+  static __device__ __forceinline__ u32 rounded(float low, float high, Scale = {}) {
     return Value::from_floats(low, high);
   }
+  static __device__ __forceinline__ void store_rounded(u8* y, u32x4 v) { store_global_16(y, v); }
   static __device__ __forceinline__ void add(const u8* residual, Sums8& sum) {
     add_values<Value>(sum, load_global_16_coherent(residual));
   }
-  static __device__ __forceinline__ void store(u8* y, const Sums8& sum) {
+  static __device__ __forceinline__ void store(u8* y, const Sums8& sum, const u8* /*y_scales*/) {
     store_global_16(y, {rounded(sum.v[0], sum.v[1]), rounded(sum.v[2], sum.v[3]),
                         rounded(sum.v[4], sum.v[5]), rounded(sum.v[6], sum.v[7])});
   }
@@ -56,11 +64,12 @@ struct Result16 {
 
 struct ResultFp32 {
   static constexpr int kBytes = 4;
+  using Residual = ResultFp32;
   static __device__ __forceinline__ void add(const u8* residual, Sums8& sum) {
     add_floats(sum, as_floats(load_global_16_coherent(residual)),
                as_floats(load_global_16_coherent(residual + 16)));
   }
-  static __device__ __forceinline__ void store(u8* y, const Sums8& sum) {
+  static __device__ __forceinline__ void store(u8* y, const Sums8& sum, const u8* /*y_scales*/) {
     store_global_floats(y, {sum.v[0], sum.v[1], sum.v[2], sum.v[3]});
     store_global_floats(y + 16, {sum.v[4], sum.v[5], sum.v[6], sum.v[7]});
   }

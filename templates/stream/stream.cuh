@@ -43,7 +43,7 @@ namespace heddle {
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* y, const u8* bias,
                                             const u8* residual, const u8* pre_scale, u8* workspace,
-                                            int m) {
+                                            int m, u8* y_scales = nullptr) {
   extern __shared__ __align__(128) u8 shared_memory[];
   const StreamMemory<Config> memory{shared_address(shared_memory)};
   const int warp = broadcast(threadIdx.x / 32, 0);
@@ -52,7 +52,7 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
 
   const typename Config::Schedule schedule;
   const StreamSums<Config> sums{
-      memory, schedule, {weights, y, bias, residual, Config::value.shape}, m, lane};
+      memory, schedule, {weights, y, bias, residual, Config::value.shape, y_scales}, m, lane};
   StreamWarp<Config, Decode> stream(memory, schedule, x, weights, pre_scale, m, warp, lane);
   const bool adds = warp == Config::value.warps_k;
   if (adds) {

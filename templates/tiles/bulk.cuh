@@ -43,8 +43,8 @@ namespace heddle {
 
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* weights, u8* y,
-                                          const u8* bias, const u8* residual, u8* workspace,
-                                          int m) {
+                                          const u8* bias, const u8* residual, u8* workspace, int m,
+                                          u8* y_scales = nullptr) {
   using S = Shape<Config>;
   using Memory = BulkMemory<Config>;
   using Exchange = ClusterEpilogue<Config, Memory::kThreads>;
@@ -96,7 +96,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   const Epilogue<Config, Memory::kThreads> epilogue{
       memory.shared,
       schedule.part,
-      {weights, y, bias, residual, Config::value.shape},
+      {weights, y, bias, residual, Config::value.shape, y_scales},
       workspace,
       m};
   if (multiplies) epilogue.put(tile, warp_k);

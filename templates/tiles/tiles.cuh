@@ -42,7 +42,7 @@ namespace heddle {
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_tiles(const u8* x, const u8* weights, u8* y, const u8* bias,
                                            const u8* residual, const u8* pre_scale, u8* workspace,
-                                           int m) {
+                                           int m, u8* y_scales = nullptr) {
   using S = Shape<Config>;
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
@@ -72,8 +72,11 @@ __device__ __forceinline__ void gemm_tiles(const u8* x, const u8* weights, u8* y
 
   pipeline.finish();
   tile.subtract_channel_zeros(metadata, row_block);
-  const Epilogue<Config> epilogue{
-      shared, schedule.part, {weights, y, bias, residual, Config::value.shape}, workspace, m};
+  const Epilogue<Config> epilogue{shared,
+                                  schedule.part,
+                                  {weights, y, bias, residual, Config::value.shape, y_scales},
+                                  workspace,
+                                  m};
   epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();

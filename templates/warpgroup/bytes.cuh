@@ -39,11 +39,11 @@ template <class Config>
 __device__ __forceinline__ void gemm_wgmma_bytes(const TensorMap& tokens, const u8* weights,
                                                  const u8* x_scales, const u8* x_zero_points, u8* y,
                                                  const u8* bias, const u8* residual, u8* workspace,
-                                                 const WeightShape& shape, int m,
-                                                 int shared_tiles) {
+                                                 const WeightShape& shape, int m, int shared_tiles,
+                                                 u8* y_scales = nullptr) {
   gemm_by_wgmma<Config, WgmmaByteMultiply<Config>>(
       tokens, nullptr, weights, typename Config::Sums(x_scales, x_zero_points), y, bias, residual,
-      workspace, shape, m, shared_tiles);
+      workspace, shape, m, shared_tiles, y_scales);
 }
 
 // `factors`: those of the tokens, a map of words: FP32 of each 128 columns, or e8m0 of 512.
@@ -51,10 +51,11 @@ template <class Config>
 __device__ __forceinline__ void gemm_wgmma_blocks(const TensorMap& tokens, const TensorMap& factors,
                                                   const u8* weights, u8* y, const u8* bias,
                                                   const u8* residual, u8* workspace,
-                                                  const WeightShape& shape, int m,
-                                                  int shared_tiles) {
+                                                  const WeightShape& shape, int m, int shared_tiles,
+                                                  u8* y_scales = nullptr) {
   gemm_by_wgmma<Config, WgmmaByteMultiply<Config>>(tokens, &factors, weights, FloatSums{}, y, bias,
-                                                   residual, workspace, shape, m, shared_tiles);
+                                                   residual, workspace, shape, m, shared_tiles,
+                                                   y_scales);
 }
 
 }  // namespace heddle

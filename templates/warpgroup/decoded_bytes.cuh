@@ -35,10 +35,10 @@ __device__ __forceinline__ void gemm_wgmma_decoded(const TensorMap& tokens, cons
                                                    const u8* x_scales, const u8* x_zero_points,
                                                    u8* y, const u8* bias, const u8* residual,
                                                    u8* workspace, const WeightShape& shape, int m,
-                                                   int shared_tiles) {
+                                                   int shared_tiles, u8* y_scales = nullptr) {
   gemm_by_wgmma<Config, WgmmaMultiply<Config, Decode>>(
       tokens, nullptr, weights, typename Config::Sums(x_scales, x_zero_points), y, bias, residual,
-      workspace, shape, m, shared_tiles);
+      workspace, shape, m, shared_tiles, y_scales);
 }
 
 }  // namespace heddle

@@ -30,7 +30,7 @@ __device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const Ten
                                               const u8* weights, const typename Config::Sums& sums,
                                               u8* y, const u8* bias, const u8* residual,
                                               u8* workspace, const WeightShape& shape, int m,
-                                              int shared_tiles) {
+                                              int shared_tiles, u8* y_scales) {
   extern __shared__ __align__(1024) u8 shared_memory[];
   const WgmmaMemory<Config> memory{shared_address(shared_memory)};
   const int lane = threadIdx.x % 32;
@@ -64,7 +64,7 @@ __device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const Ten
     Multiply multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
     const WgmmaStore<Config> store{
-        memory, {weights, y, bias, residual, shape}, sums, m, warpgroup, thread, {}};
+        memory, {weights, y, bias, residual, shape, y_scales}, sums, m, warpgroup, thread, {}};
     const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
     WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();

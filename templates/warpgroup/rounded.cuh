@@ -1,5 +1,5 @@
 // Sums that become outputs in registers (WarpgroupConfig::rounds_first()), on their way to Y: a
-// pass's to shared memory, [tokens][kRoundedRow] of 16 bits.
+// pass's to shared memory, [tokens][kRoundedRow] of 16 bits, of codes of eight bits the low ones.
 #pragma once
 
 #include "primitives/mma.cuh"
@@ -18,6 +18,7 @@ struct WgmmaRounded {
 
   WgmmaMemory<Config> memory;
   int warpgroup, thread;  // of the warpgroup
+  typename Output<Config>::Result::Scale scale;
 
   // Tokens of a row tile: each warp's part transposed by stmatrix. Of four matrices of 8 rows by 8
   // tokens two are of rows, then those of the next tokens.
@@ -75,19 +76,19 @@ struct WgmmaRounded {
   static __device__ __forceinline__ float scaled(Sum sum) {
     return power_of_two<Output<Config>::kLeftExponent>(Sums::as_float(sum));
   }
-  static __device__ __forceinline__ u32 rounded(const Sum* pair) {
-    return Output<Config>::Result::rounded(scaled(pair[0]), scaled(pair[1]));
+  __device__ __forceinline__ u32 rounded(const Sum* pair) const {
+    return Output<Config>::Result::rounded(scaled(pair[0]), scaled(pair[1]), scale);
   }
-  static __device__ __forceinline__ u32 gated(const Sum* four) {
+  __device__ __forceinline__ u32 gated(const Sum* four) const {
     return gated(four[0], four[2], four[1], four[3]);
   }
   // Of two gates and their ups.
-  static __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) {
+  __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) const {
     using O = Output<Config>;
     const float low = activate_gated<O::kActivation, O::kLimit>(scaled(gate), scaled(up));
     const float high =
         activate_gated<O::kActivation, O::kLimit>(scaled(next_gate), scaled(next_up));
-    return O::Result::rounded(low, high);
+    return O::Result::rounded(low, high, scale);
   }
 };
 

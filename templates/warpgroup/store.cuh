@@ -131,7 +131,7 @@ struct WgmmaStore {
   }
 
   __device__ __forceinline__ WgmmaRounded<Config> rounded() const {
-    return {memory, warpgroup, thread};
+    return {memory, warpgroup, thread, Output<Config>::Result::load_scale(output.y_scales)};
   }
   // Sums of the pass to shared memory.
   __device__ __forceinline__ void put_pass(const Sum (&sum)[S::kRowTiles][S::kOwnSums],
@@ -214,7 +214,7 @@ struct WgmmaStore {
       const int token = token_at(piece, place + kAtOnce * i + own);
       if (token < 0 || (S::kRowsMayEnd && row >= output.shape.n)) continue;
       if (!is_of_pass(i)) continue;
-      store_global_16(output.y + output.offset_of(token, row), values[i]);
+      Output<Config>::Result::store_rounded(output.y + output.offset_of(token, row), values[i]);
     }
   }
 

@@ -36,9 +36,11 @@ namespace heddle {
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* weights, u8* y,
                                            const u8* bias, const u8* residual, u8* workspace,
-                                           const WeightShape& shape, int m, int shared_tiles) {
-  gemm_by_wgmma<Config, WgmmaMultiply<Config, Decode>>(
-      tokens, nullptr, weights, FloatSums{}, y, bias, residual, workspace, shape, m, shared_tiles);
+                                           const WeightShape& shape, int m, int shared_tiles,
+                                           u8* y_scales = nullptr) {
+  gemm_by_wgmma<Config, WgmmaMultiply<Config, Decode>>(tokens, nullptr, weights, FloatSums{}, y,
+                                                       bias, residual, workspace, shape, m,
+                                                       shared_tiles, y_scales);
 }
 
 }  // namespace heddle

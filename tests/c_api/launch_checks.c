@@ -75,6 +75,7 @@ void test_gemm(heddle_kernel* kernel, void* stream) {
   REFUSED(bias = input(0x50000, 512), "launch.unexpected");
   REFUSED(x_scales = input(0x50000, 32), "launch.unexpected");
   REFUSED(x_zero_points = input(0x50000, 32), "launch.unexpected");
+  REFUSED(y_scales = output(0x50000, 4), "launch.unexpected");
 #undef REFUSED
 }
 

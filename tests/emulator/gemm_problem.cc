@@ -8,6 +8,7 @@
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
 #include "tools/gpu_harness/activated.h"
+#include "tools/gpu_harness/output_codes.h"
 #include "tools/gpu_harness/random_weights.h"
 
 namespace heddle {
@@ -100,9 +101,9 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   if (spec.epilogue.residual) {
     const std::vector<std::uint16_t> halves = random_values(m_max * columns, DType::kFp16, 4);
     for (const double value : numbers(halves, DType::kFp16)) {
-      append_bytes(value, spec.output_dtype(), &residual_);
-      residual.push_back(
-          value_at(residual_.data() + residual_.size() - value_bytes(), spec.output_dtype()));
+      const DType dtype = spec.residual_dtype();
+      append_bytes(value, dtype, &residual_);
+      residual.push_back(value_at(residual_.data() + residual_.size() - bytes_of(dtype), dtype));
     }
   }
   if (spec.pre_scale) pre_scale_ = random_values(k, spec.activation, 5);
@@ -131,6 +132,7 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
       reference_.push_back(y);
     }
   }
+  if (spec.has_byte_output()) y_scale_ = output_scale(spec.output_dtype(), reference_);
 }
 
 // X in numbers.
@@ -173,7 +175,12 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
   const auto most_scales = static_cast<std::int64_t>(bytes_.scale_bits.size());
   const std::size_t outputs = output_bytes(m);
   const std::uint8_t* residual =
-      residual_.empty() ? nullptr : memory.allocate(residual_.data(), outputs, Access::kRead);
+      residual_.empty()
+          ? nullptr
+          : memory.allocate(residual_.data(),
+                            static_cast<std::size_t>(m * spec_.output_columns() *
+                                                     bytes_of(spec_.residual_dtype())),
+                            Access::kRead);
   return {is_bytes ? copy_of(bytes_.codes, count) : copy(x_, count),
           memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly),
           copy(bias_, spec_.shape.n),
@@ -182,7 +189,9 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
           memory.allocate(outputs, Access::kWrite),
           copy_of(bytes_.scale_bits, bytes_.scale_stride == 0 ? m : most_scales),
           copy_of(bytes_.zero_points, m),
-          bytes_.scale_stride};
+          bytes_.scale_stride,
+          spec_.has_byte_output() ? memory.allocate(&y_scale_, sizeof y_scale_, Access::kReadEarly)
+                                  : nullptr};
 }
 
 Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {
@@ -190,7 +199,9 @@ Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {
   const auto count = static_cast<std::size_t>(m * spec_.output_columns());
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* at = y + value_bytes() * i;
-    const double off = value_at(at, spec_.output_dtype()) - reference_[i];
+    const double off = spec_.has_byte_output()
+                           ? code_error(spec_.output_dtype(), *at, y_scale_, reference_[i])
+                           : value_at(at, spec_.output_dtype()) - reference_[i];
     error += off * off;
     norm += reference_[i] * reference_[i];
     // Written so that a NaN stays.

@@ -11,7 +11,8 @@
 
 namespace heddle {
 
-// How far an output is off, relative to the root mean square of all that are expected.
+// How far an output is off, relative to the root mean square of all that are expected; a code of
+// eight bits from the values that are rounded to it.
 struct Errors {
   double root_mean_square = 0;
   double most = 0;
@@ -36,6 +37,7 @@ class GemmProblem {
     const std::uint8_t* x_scales;
     const std::uint8_t* x_zero_points;
     std::int64_t x_scale_stride;
+    std::uint8_t* y_scales;
   };
   Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
   std::size_t output_bytes(std::int64_t m) const;  // of Y
@@ -49,9 +51,10 @@ class GemmProblem {
   std::vector<double> make_x(std::int64_t m);
 
   std::vector<std::uint16_t> x_, bias_, pre_scale_;
-  ByteActivations bytes_;               // in place of x_
-  std::vector<std::uint8_t> residual_;  // of Y's type
-  std::vector<double> reference_;       // of Y's shape
+  ByteActivations bytes_;  // in place of x_
+  std::vector<std::uint8_t> residual_;
+  std::vector<double> reference_;  // of Y's shape
+  float y_scale_ = 0;              // of Y of eight bits
 };
 
 }  // namespace heddle

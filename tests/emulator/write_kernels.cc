@@ -1,10 +1,11 @@
 // Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), wgmma_bytes_cases(),
-// wgmma_blocks_cases(), mma_cases(), attention_cases(), kv_append_cases(), row_cases() or one of
-// weight_op_cases.h as C++.
+// wgmma_blocks_cases(), those of codes_cases.h, mma_cases(), attention_cases(), kv_append_cases(),
+// row_cases() or one of weight_op_cases.h as C++.
 //
 // usage: write_kernels KIND FOLDER FILES
-// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, mma, attention,
-// kv_append, row, repack, quantize or dequantize
+// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, codes, codes_bulk,
+// codes_wgmma, codes_bytes, codes_blocks, mma, attention, kv_append, row, repack, quantize or
+// dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -14,6 +15,7 @@
 
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/bulk_cases.h"
+#include "tests/emulator/codes_cases.h"
 #include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/kernel_writer.h"
 #include "tests/emulator/kv_append_cases.h"
@@ -67,6 +69,38 @@ KernelFamily family_of(std::string_view kind) {
             "WgmmaBlocksKernel",
             {"warpgroup/bytes.cuh"},
             plans_of(wgmma_blocks_cases())};
+  }
+  if (kind == "codes") {
+    return {"codes",
+            "codes",
+            "CodesOnCpu",
+            {"gemv/gemv.cuh", "stream/stream.cuh", "tiles/tiles.cuh"},
+            plans_of(codes_cases())};
+  }
+  if (kind == "codes_bulk") {
+    return {
+        "codes_bulk", "codes", "CodesBulkKernel", {"tiles/bulk.cuh"}, plans_of(codes_bulk_cases())};
+  }
+  if (kind == "codes_wgmma") {
+    return {"codes_wgmma",
+            "codes",
+            "CodesWgmmaKernel",
+            {"warpgroup/warpgroup.cuh"},
+            plans_of(codes_wgmma_cases())};
+  }
+  if (kind == "codes_bytes") {
+    return {"codes_bytes",
+            "codes",
+            "CodesBytesKernel",
+            {"warpgroup/bytes.cuh"},
+            plans_of(codes_bytes_cases())};
+  }
+  if (kind == "codes_blocks") {
+    return {"codes_blocks",
+            "codes",
+            "CodesBlocksKernel",
+            {"warpgroup/bytes.cuh"},
+            plans_of(codes_blocks_cases())};
   }
   if (kind == "mma") {
     return {"mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh"}, plans_of(mma_cases())};

@@ -121,6 +121,21 @@ TEST(GemmLaunchTest, WantsBiasAndResidualExactlyIfTheSpecHasThem) {
   }
 }
 
+TEST(GemmLaunchTest, WantsAScaleOfCodesExactlyIfTheSpecHasThem) {
+  GemmSpec spec = plan_with(false, false).spec.gemm();
+  spec.output = DType::kInt8;
+  spec.output_scale.granularity = RowGranularity::kTensor;
+  Plan plan;
+  plan.spec = Spec::from_gemm(spec);
+  GemmArgs args = good_args();
+  EXPECT_EQ(refusal(plan, args), "launch.missing");
+  args.y_scales = memory(0x4004);
+  EXPECT_EQ(refusal(plan, args), "");
+  EXPECT_EQ(refusal(plan_with(false, false), args), "launch.unexpected");
+  args.y_scales = memory(0x4002);
+  EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+}
+
 TEST(GemmLaunchTest, WantsAWorkspaceThatIsLargeEnoughWhereOneIsNeeded) {
   const Plan plan = plan_with(false, false);
   GemmArgs args = good_args();

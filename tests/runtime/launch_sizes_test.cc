@@ -50,6 +50,28 @@ TEST(LaunchSizes, OfGemm) {
                          {"permutation", &args.permutation.bytes}});
 }
 
+// A residual of X's type beside Y of eight bits.
+TEST(LaunchSizes, OfGemmWithCodes) {
+  GemmSpec spec;
+  spec.shape = {264, 512, 1, 64};
+  spec.epilogue.residual = true;
+  spec.output = DType::kFp8E4m3;
+  spec.output_scale.granularity = RowGranularity::kTensor;
+  Plan plan;
+  plan.spec = Spec::from_gemm(spec);
+  plan.layout = weight_layout(spec);
+  GemmArgs args;
+  args.m = 3;
+  args.x = memory(0x1000, 3 * 512 * 2);
+  args.weights = memory(0x2000, weight_layout(spec).total_bytes);
+  args.y = memory(0x3000, 3 * 264);
+  args.residual = memory(0x4000, 3 * 264 * 2);
+  args.y_scales = memory(0x5000, 4);
+  expect_each_is_needed([&] { validate(plan, 0, args); }, {{"y", &args.y.bytes},
+                                                           {"residual", &args.residual.bytes},
+                                                           {"y_scales", &args.y_scales.bytes}});
+}
+
 Plan weight_plan(Op op, CheckpointFormat format) {
   WeightOpSpec spec;
   spec.shape = {256, 512};

@@ -19,6 +19,7 @@ namespace {
 double error_limit(const GemmSpec& spec) {
   if (spec.has_byte_activations()) {
     const double rounding = spec.output_dtype() == DType::kFp32   ? 1e-6
+                            : spec.has_byte_output()              ? 1e-6
                             : spec.output_dtype() == DType::kBf16 ? 4e-3
                                                                   : 5e-4;
     // The tensor cores keep some 14 bits of their sums of FP8: of 128 columns, or of all of K.

@@ -30,13 +30,13 @@ double traffic_bytes(const GemmSpec& spec, std::int64_t m) {
   const auto tokens = static_cast<double>(m);
   const auto n = static_cast<double>(spec.shape.n);
   const auto k = static_cast<double>(spec.shape.k);
-  const double outputs =
-      tokens * static_cast<double>(spec.output_columns()) * bytes_of(spec.output_dtype());
+  const double values = tokens * static_cast<double>(spec.output_columns());
+  const double outputs = values * bytes_of(spec.output_dtype());
   const double scales = tokens * row_scale_bytes(spec);
   const double extra = (spec.epilogue.bias ? bytes_of(spec.bias_dtype()) * n : 0) + scales +
                        (spec.pre_scale ? 2 * k : 0) +
                        (spec.act_order ? 4 * k + 4 * tokens * k : 0) +
-                       (spec.epilogue.residual ? outputs : 0);
+                       (spec.epilogue.residual ? values * bytes_of(spec.residual_dtype()) : 0);
   // The packed weights hold their scales and zero points.
   return static_cast<double>(weight_layout(spec).total_bytes) +
          bytes_of(spec.activation) * tokens * k + outputs + extra;

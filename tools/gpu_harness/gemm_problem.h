@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "heddle/gemm.h"
 #include "heddle/spec.h"
@@ -28,7 +29,7 @@ class GemmProblem {
   // Arguments of a launch. The weights are the packed ones.
   GemmArgs args(std::int64_t m) const;
 
-  // Fills y and what lies around it with 0xFF: NaN in every type of Y.
+  // Fills y and what lies around it with 0xFF: NaN in every type of Y but INT8.
   void poison_output(std::int64_t m);
   // Whether the bytes before Y and behind its m rows are still 0xFF.
   bool guards_intact(std::int64_t m) const;
@@ -40,7 +41,8 @@ class GemmProblem {
   // it already.
   void make_reference(std::int64_t m, bool with_epilogue);
   // The error against what make_reference() last made: without the epilogue Y is [M, N] of X's
-  // type. ||y - reference|| / ||reference||; NaN if an element of y is not a number.
+  // type. ||y - reference|| / ||reference||, of codes of eight bits without their own rounding; NaN
+  // if an element of y is not a number.
   double relative_error(std::int64_t m);
 
   // The weights in the activation's type, [N, K].
@@ -63,6 +65,11 @@ class GemmProblem {
 
   ReferenceX make_reference_x(std::int64_t max_m, std::uint32_t seed) const;
   std::int64_t reference_values(std::int64_t m) const noexcept;
+  // The first of them.
+  std::vector<double> expected(std::size_t count) const;
+  // Y of eight bits gets a scale that fits its values.
+  void choose_output_scale();
+  double relative_error_of_codes(std::size_t count) const;
 
   OwnedStream stream_;
   HelperKernels helpers_;
@@ -73,6 +80,7 @@ class GemmProblem {
   DeviceBuffer reference_;
   std::int64_t reference_m_ = 0;
   bool reference_has_epilogue_ = false;
+  float output_scale_ = 1;
   DeviceBuffer sums_;
   ReferenceX reference_x_;
   ReferenceColumns columns_;

@@ -48,6 +48,7 @@ GemmArgs GemmTensors::args(std::int64_t m, const DeviceInput& weights) const noe
   args.x_scales = x_scales.memory();
   args.x_scale_stride = x_scale_stride;
   args.x_zero_points = x_zero_points.memory();
+  args.y_scales = y_scales.memory();
   return args;
 }
 
@@ -76,8 +77,9 @@ GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uin
   }
   if (spec.epilogue.bias) tensors.bias = random(n, seed + 2, spec.bias_dtype());
   if (spec.epilogue.residual) {
-    tensors.residual = random(outputs, seed + 3, spec.output_dtype());
+    tensors.residual = random(outputs, seed + 3, spec.residual_dtype());
   }
+  if (spec.has_byte_output()) tensors.y_scales = to_device(std::vector<float>{1.0F}, stream);
   if (spec.pre_scale) tensors.pre_scale = random(k, seed + 4, type);
   if (spec.act_order) {
     tensors.permutation = to_device(random_permutation(spec.shape.k, seed), stream);

@@ -47,7 +47,7 @@ ReferenceEpilogue reference_epilogue(const GemmSpec& spec) {
   epilogue.activation = activation_code(spec.epilogue.activation);
   epilogue.gated = spec.epilogue.gated ? 1 : 0;
   epilogue.limit = spec.epilogue.limit;
-  epilogue.type = type_code(spec.output_dtype());
+  epilogue.type = type_code(spec.residual_dtype());
   epilogue.bias_type = type_code(spec.bias_dtype());
   return epilogue;
 }

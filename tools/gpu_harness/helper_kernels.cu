@@ -68,12 +68,12 @@ __device__ double value_at(const void* values, u64 i, int type) {
 // What follows the sums. Bias and residual may be null.
 struct Epilogue {
   const void* bias;      // [n]
-  const void* residual;  // of Y's shape and type
+  const void* residual;  // of Y's shape
   int activation;        // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU, 5: ReLU squared,
                          // 6: clamped SwiGLU
   int gated;             // rows n / 2 and more are ups
   int limit;
-  int type;  // of Y
+  int type;  // of the residual
   int bias_type;
 };
 

@@ -116,6 +116,7 @@ class Candidates {
     kernel.starts_early = has_dependent_launch(target_);
     kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
                         A::kResidual, A::kPreScale, A::kWorkspace, A::kM};
+    add_output_arguments(spec_, kernel);
     kernels_.push_back(std::move(kernel));
   }
 

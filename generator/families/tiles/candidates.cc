@@ -255,6 +255,7 @@ class Candidates {
       kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
                           A::kResidual, A::kPreScale, A::kWorkspace, A::kM};
     }
+    add_output_arguments(spec_, kernel);
     return kernel;
   }
 

@@ -222,6 +222,7 @@ class Candidates {
     } else if (c.byte_tokens) {
       kernel.arguments.insert(kernel.arguments.begin() + 2, {A::kXScales, A::kXZeroPoints});
     }
+    add_output_arguments(spec_, kernel);
     return kernel;
   }
 

@@ -67,6 +67,7 @@ enum class KernelArgument {
   kParameters,  // one struct that holds all arguments of a launch
   kXScaleMap,   // x_scales of groups as a tensor map of words, whose boxes always have
                 // PlannedKernel::box_tokens tokens
+  kYScales,     // of Y of eight bits
 };
 
 // One compiled kernel.

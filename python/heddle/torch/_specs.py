@@ -50,9 +50,9 @@ def fields(spec: str, op: str) -> dict[str, Any]:
 
 @functools.cache
 def gemm_output(spec: str) -> tuple[int, torch.dtype]:
-    """Columns and dtype of a gemm's Y. Raises UsageError for activations of 8 bits.
+    """Columns and dtype of a gemm's Y. Raises UsageError where X or Y has 8 bits.
 
-    Their X comes with scales, for which the operator has no argument.
+    They come with scales, for which the operator has no argument.
     """
     given = fields(spec, "gemm")
     activation = given["activation"]["dtype"]
@@ -64,6 +64,12 @@ def gemm_output(spec: str) -> tuple[int, torch.dtype]:
         )
     n = given["shape"]["n"]
     output = given.get("output", {}).get("dtype", given["activation"]["dtype"])
+    if output not in {"fp16", "bf16", "fp32"}:
+        raise UsageError(
+            f"the spec has an output of {output}; heddle.torch takes those of 16 and 32 bits:"
+            " fp16, bf16, fp32",
+            "torch.output",
+        )
     return n // 2 if given["epilogue"].get("gated") else n, DTYPES[output]
 
 

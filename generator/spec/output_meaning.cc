@@ -1,0 +1,59 @@
+#include "generator/spec/output_meaning.h"
+
+#include <string>
+#include <utility>
+
+namespace heddle {
+namespace {
+
+std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
+
+void check_no_scale(const OutputScaleSpec& scale, Problems& problems) {
+  const auto refuse = [&](const char* pointer, std::string value, const char* allowed) {
+    problems.push_back(
+        {pointer, "only an output of 8 bits is quantised", std::move(value), allowed, ""});
+  };
+  if (scale.granularity != RowGranularity::kNone) {
+    refuse("/output/granularity", quoted(to_string(scale.granularity)), "\"none\"");
+  }
+  if (scale.scale_dtype != RowScaleDtype::kFp32) {
+    refuse("/output/scale_dtype", quoted(to_string(scale.scale_dtype)), "\"fp32\"");
+  }
+}
+
+void check_granularity(RowGranularity granularity, Problems& problems) {
+  const auto refuse = [&](const char* why, const char* allowed) {
+    problems.push_back({"/output/granularity", why, quoted(to_string(granularity)), allowed, ""});
+  };
+  constexpr const char* kSecondPass =
+      "\"tensor\", or an output of 16 bits and a row_transform behind the gemm";
+  switch (granularity) {
+    case RowGranularity::kTensor:
+      return;
+    case RowGranularity::kNone:
+      return refuse("an output of 8 bits needs a scale", "\"tensor\"");
+    case RowGranularity::kToken:
+      return refuse(
+          "the scale of a row depends on all of its outputs, which many thread blocks "
+          "compute",
+          kSecondPass);
+    case RowGranularity::kGroup:
+      return refuse("no kernel of a gemm finds scales of 128 columns", kSecondPass);
+  }
+}
+
+}  // namespace
+
+void check_output_scale(const GemmSpec& gemm, Problems& problems) {
+  // With X of eight bits an output without a type is refused for that.
+  if (!gemm.output || !is_byte(*gemm.output)) {
+    return check_no_scale(gemm.output_scale, problems);
+  }
+  check_granularity(gemm.output_scale.granularity, problems);
+  if (gemm.output_scale.scale_dtype != RowScaleDtype::kFp32) {
+    problems.push_back({"/output/scale_dtype", "a scale that the launch gives is FP32",
+                        quoted(to_string(gemm.output_scale.scale_dtype)), "\"fp32\"", ""});
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,149 @@
+#include "tests/emulator/codes_cases.h"
+
+#include <utility>
+
+#include "tests/byte_gemm.h"
+#include "tests/emulator/bulk_cases.h"
+#include "tests/emulator/gemv_cases.h"
+#include "tests/emulator/mma_cases.h"
+#include "tests/emulator/stream_cases.h"
+#include "tests/gemm_tile.h"
+
+namespace heddle {
+namespace {
+
+using enum DType;
+
+const EpilogueSpec kGate{false, Activation::kSilu, false, true};
+const EpilogueSpec kAround{true, Activation::kGelu, true};
+
+GemmSpec codes_of(GemmSpec spec, DType dtype, const EpilogueSpec& epilogue) {
+  spec.output = dtype;
+  spec.output_scale.granularity = RowGranularity::kTensor;
+  spec.epilogue = epilogue;
+  return spec;
+}
+
+GemmSpec gemm(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max, DType y,
+              const EpilogueSpec& epilogue = {}) {
+  GemmSpec spec;
+  spec.shape = {n, k, m_min, m_max};
+  spec.weight.group_size = 32;
+  spec.weight.zero_point = ZeroPoint::kInt;
+  return codes_of(std::move(spec), y, epilogue);
+}
+
+template <class Case>
+CodesCase case_of(Case one) {
+  return {one.name, [one] { return one.plan(); }};
+}
+
+std::vector<CodesCase> make_cases() {
+  std::vector<CodesCase> cases;
+  const auto add_gemv = [&](std::string name, std::string label, GemmSpec spec) {
+    cases.push_back(case_of(GemvCase{std::move(name), std::move(spec), std::move(label)}));
+  };
+  const auto add_stream = [&](std::string name, GemmSpec spec, int split) {
+    spec.path = Path::kHopper;
+    if (split != 1) spec.tile.split_k = split;
+    cases.push_back(case_of(StreamCase{std::move(name), std::move(spec), 6}));
+  };
+  const auto add_tiles = [&](std::string name, GemmSpec spec) {
+    spec.path = Path::kAmpere;
+    cases.push_back(case_of(MmaCase{std::move(name), std::move(spec)}));
+  };
+  add_gemv("Gemv", "warps 5 ahead 2 split 1", gemm(40, 1056, 1, 1, kInt8));
+  add_gemv("GemvGatedSplit", "warps 4 ahead 2 split 2", gemm(144, 2048, 1, 1, kFp8E4m3, kGate));
+  add_gemv("GemvAround", "warps 4 ahead 2 split 1", gemm(136, 2048, 1, 1, kFp8E5m2, kAround));
+  add_stream("Stream", gemm(40, 1056, 3, 4, kFp8E4m3), 1);
+  add_stream("StreamGatedSplit", gemm(144, 2208, 9, 10, kInt8, kGate), 2);
+  add_stream("StreamAroundSplit", gemm(136, 2208, 5, 6, kFp8E5m2, kAround), 2);
+  add_tiles("Tiles", gemm(136, 1056, 33, 65, kInt8));
+  add_tiles("TilesGated", gemm(144, 1056, 33, 40, kFp8E5m2, kGate));
+  GemmSpec split = gemm(136, 1056, 9, 16, kFp8E4m3, kAround);
+  split.tile.split_k = 2;
+  add_tiles("TilesAroundSplit", split);
+  return cases;
+}
+
+std::vector<CodesCase> make_bulk_cases() {
+  std::vector<CodesCase> cases;
+  const auto add = [&](std::string name, GemmSpec spec, const TileSpec& tile, int split) {
+    spec.path = Path::kHopper;
+    spec.tile = tile;
+    if (split != 1) spec.tile.split_k = split;
+    cases.push_back(case_of(BulkCase{std::move(name), std::move(spec)}));
+  };
+  add("Bulk", gemm(136, 2208, 15, 16, kInt8), tile_of(48, 512, 3, 4), 1);
+  add("BulkGatedCluster", gemm(144, 2208, 9, 10, kFp8E4m3, kGate), tile_of(48, 512, 3, 4), 2);
+  return cases;
+}
+
+class WgmmaCases {
+ public:
+  void add(std::string name, GemmSpec spec, int tile_m, int tile_n,
+           std::vector<std::int64_t> tokens) {
+    spec.shape.m_min = tokens.front();
+    spec.shape.m_max = tokens.back();
+    if (!spec.has_byte_activations()) spec.path = Path::kHopper;
+    spec.tile.m = tile_m;
+    spec.tile.n = tile_n;
+    spec.tile.k = 128;
+    spec.tile.split_k = 1;
+    cases.push_back({std::move(name), spec, 3, std::move(tokens), Sharing::kNone});
+  }
+  std::vector<WgmmaCase> cases;
+};
+
+// Sums that become codes in registers, and those that do behind shared memory.
+std::vector<WgmmaCase> make_wgmma_cases() {
+  WgmmaCases c;
+  c.add("Few", gemm(136, 416, 0, 0, kInt8), 32, 128, {17, 31});
+  c.add("Many", gemm(136, 416, 0, 0, kFp8E4m3), 160, 128, {130, 161});
+  c.add("FourWarpgroups", gemm(264, 416, 0, 0, kFp8E5m2), 64, 256, {33, 64});
+  c.add("ManyGated", gemm(144, 416, 0, 0, kInt8, kGate), 256, 128, {200, 257});
+  c.add("ManyAround", gemm(136, 416, 0, 0, kFp8E4m3, kAround), 160, 128, {100, 161});
+  return std::move(c.cases);
+}
+
+std::vector<WgmmaCase> make_bytes_cases() {
+  WgmmaCases c;
+  c.add("Integers", codes_of(byte_gemm(136, 416, kInt8), kInt8, {}), 64, 128, {33, 65});
+  c.add("Shared", codes_of(byte_gemm(72, 416, kFp8E4m3), kFp8E4m3, {}), 64, 64, {33, 64});
+  c.add("Gated", codes_of(byte_gemm(272, 416, kInt8), kFp8E4m3, kGate), 128, 128, {65, 129});
+  return std::move(c.cases);
+}
+
+// Tokens as columns of the instruction and as rows.
+std::vector<WgmmaCase> make_blocks_cases() {
+  WgmmaCases c;
+  c.add("Few", codes_of(block_gemm(136, 416), kFp8E4m3, {}), 64, 128, {33, 64});
+  c.add("Rows", codes_of(block_gemm(136, 416), kFp8E4m3, {}), 128, 128, {100, 129});
+  c.add("RowsGated", codes_of(block_gemm(256, 416), kInt8, kGate), 256, 128, {201, 260});
+  return std::move(c.cases);
+}
+
+}  // namespace
+
+const std::vector<CodesCase>& codes_cases() {
+  static const std::vector<CodesCase> cases = make_cases();
+  return cases;
+}
+const std::vector<CodesCase>& codes_bulk_cases() {
+  static const std::vector<CodesCase> cases = make_bulk_cases();
+  return cases;
+}
+const std::vector<WgmmaCase>& codes_wgmma_cases() {
+  static const std::vector<WgmmaCase> cases = make_wgmma_cases();
+  return cases;
+}
+const std::vector<WgmmaCase>& codes_bytes_cases() {
+  static const std::vector<WgmmaCase> cases = make_bytes_cases();
+  return cases;
+}
+const std::vector<WgmmaCase>& codes_blocks_cases() {
+  static const std::vector<WgmmaCase> cases = make_blocks_cases();
+  return cases;
+}
+
+}  // namespace heddle

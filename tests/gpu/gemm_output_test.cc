@@ -1,0 +1,62 @@
+// GEMM on the GPU whose Y has eight bits, by every family: rows and tokens that end inside of a
+// tile, and what surrounds the product.
+#include "generator/target/capabilities.h"
+#include "tests/byte_gemm.h"
+#include "tests/gpu/gemm_fixture.h"
+
+namespace heddle {
+namespace {
+
+using enum DType;
+
+constexpr DType kTypes[] = {kInt8, kFp8E4m3, kFp8E5m2};
+const EpilogueSpec kAround[] = {{},
+                                {false, Activation::kSilu, false, true},
+                                {true, Activation::kGelu, true},
+                                {true, Activation::kSilu, true, true}};
+
+class OutputGpu : public GemmGpu {
+ protected:
+  // Every type of Y and everything around the product.
+  void check_all(GemmSpec spec, const std::vector<std::int64_t>& m_list) {
+    for (const DType dtype : kTypes) {
+      for (const EpilogueSpec& around : kAround) {
+        spec.output = dtype;
+        spec.output_scale.granularity = RowGranularity::kTensor;
+        spec.epilogue = around;
+        check(spec, m_list);
+      }
+    }
+  }
+};
+
+TEST_F(OutputGpu, CodesOfEveryRangeOfTokens) {
+  for (const DType dtype : {kFp16, kBf16}) {
+    check_all(spec_of(1040, 1184, dtype, 32, ZeroPoint::kInt),
+              {1, 2, 8, 9, 16, 17, 33, 64, 100, 129, 257, 500});
+  }
+}
+
+// Few rows, whose kernels share K in clusters and through the workspace.
+TEST_F(OutputGpu, CodesOfFewRows) {
+  check_all(spec_of(144, 7168, kFp16, 128, ZeroPoint::kNone), {1, 4, 8, 16, 32, 64, 100, 256});
+}
+
+TEST_F(OutputGpu, CodesOnOlderPaths) {
+  for (const Path path : {Path::kTuring, Path::kAmpere}) {
+    GemmSpec spec = spec_of(528, 1056, kFp16, 32, ZeroPoint::kInt);
+    spec.path = path;
+    check_all(spec, {1, 7, 16, 33, 100, 300});
+  }
+}
+
+TEST_F(OutputGpu, CodesOfBytes) {
+  if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
+  check_all(byte_gemm(1040, 1184, kInt8), {1, 16, 33, 64, 100, 200, 600});
+  check_all(byte_gemm(1040, 1184, kFp8E4m3), {1, 16, 33, 64, 100, 200, 600});
+  check_all(four_bit_gemm(1040, 1152, kInt8), {1, 16, 33, 64, 100, 200, 600});
+  check_all(block_gemm(1280, 1184), {1, 16, 33, 64, 100, 200, 600});
+}
+
+}  // namespace
+}  // namespace heddle

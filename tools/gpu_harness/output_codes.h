@@ -1,0 +1,21 @@
+// Y of eight bits, against what it stands for.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_OUTPUT_CODES_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_OUTPUT_CODES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// A scale by which a few values of these are beyond the largest code.
+float output_scale(DType dtype, const std::vector<double>& values);
+
+// How far `expected` is from the values that are rounded to the code: 0 for one of them, NaN for
+// the code of a NaN.
+double code_error(DType dtype, std::uint8_t code, double scale, double expected);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_OUTPUT_CODES_H_
