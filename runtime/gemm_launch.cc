@@ -53,6 +53,13 @@ void check_x_scales(const GemmSpec& spec, const GemmArgs& args) {
                "x_scales", sizeof(float));
 }
 
+void check_y_scales(const GemmSpec& spec, const GemmArgs& args) {
+  if (spec.output_scale.granularity == RowGranularity::kGroup) {
+    return check_required(args.y_scales, output_scales(spec).bytes(args.m, 0), "y_scales");
+  }
+  check_wanted(args.y_scales, spec.has_byte_output(), sizeof(float), "y_scales", alignof(float));
+}
+
 }  // namespace
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args) {
@@ -69,8 +76,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_wanted(args.x_zero_points, !spec.activation_scale.symmetric,
                byte_count(args.m, sizeof(std::int32_t)), "x_zero_points", sizeof(std::int32_t));
   check_required(args.y, output_bytes, "y");
-  check_wanted(args.y_scales, spec.output_scale.granularity == RowGranularity::kTensor,
-               sizeof(float), "y_scales", alignof(float));
+  check_y_scales(spec, args);
   check_wanted(args.bias, spec.epilogue.bias, byte_count(n, bytes_of(spec.bias_dtype())), "bias");
   check_wanted(args.residual, spec.epilogue.residual,
                byte_count(args.m * spec.output_columns(), bytes_of(spec.residual_dtype())),

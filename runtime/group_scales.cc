@@ -53,6 +53,10 @@ GroupScales group_scales(const GemmSpec& spec) noexcept {
           ScaleLayout::kColumnMajor};
 }
 
+GroupScales output_scales(const GemmSpec& spec) noexcept {
+  return {spec.output_groups(), spec.output_scale.scale_dtype, ScaleLayout::kColumnMajor};
+}
+
 void check_no_scale_stride(const char* name, std::int64_t stride) {
   if (stride == 0) return;
   refuse_launch("launch.size", fmt::format("{} = {}, but the kernel's spec has no matrix of scales",

@@ -30,6 +30,9 @@ struct GroupScales {
 // Those of X. Precondition: X has scales of groups.
 GroupScales group_scales(const GemmSpec& spec) noexcept;
 
+// Those of Y, whose lines are dense. Precondition: Y has scales of groups.
+GroupScales output_scales(const GemmSpec& spec) noexcept;
+
 // Of a launch whose kernel has no such matrix: throws Error(kUsage, "launch.size") unless it is 0.
 void check_no_scale_stride(const char* name, std::int64_t stride);
 

@@ -47,8 +47,10 @@ std::string result_class(const GemmSpec& spec) {
   const char* code = dtype == DType::kInt8      ? "Int8Code"
                      : dtype == DType::kFp8E4m3 ? "E4m3Code"
                                                 : "E5m2Code";
-  return std::string("ResultCodes<") + code + ", " + plain_result_class(spec.residual_dtype()) +
-         '>';
+  const std::string classes = std::string(code) + ", " + plain_result_class(spec.residual_dtype());
+  if (!finds_output_scales(spec)) return "ResultCodes<" + classes + '>';
+  const bool e8m0 = spec.output_scale.scale_dtype == RowScaleDtype::kE8m0;
+  return "ResultGroups<" + classes + (e8m0 ? ", true>" : ", false>");
 }
 
 }  // namespace
@@ -91,8 +93,13 @@ device::WeightShape weight_shape(const GemmSpec& spec, const WeightLayout& layou
 
 device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
   const EpilogueSpec& epilogue = spec.epilogue;
-  return {epilogue.bias,  epilogue.residual, device_activation(epilogue.activation),
-          epilogue.gated, epilogue.limit,    bytes_of(spec.output_dtype())};
+  return {epilogue.bias,
+          epilogue.residual,
+          device_activation(epilogue.activation),
+          epilogue.gated,
+          epilogue.limit,
+          bytes_of(spec.output_dtype()),
+          finds_output_scales(spec)};
 }
 
 void add_output_arguments(const GemmSpec& spec, PlannedKernel& kernel) {

@@ -4,6 +4,33 @@
 
 namespace heddle {
 
+const char* why_no_output_scales(const GemmSpec& spec) {
+  return spec.output_scale.granularity == RowGranularity::kGroup
+             ? "its threads do not meet to find the scale of 128 outputs"
+             : nullptr;
+}
+
+namespace {
+
+// Scales of 128 outputs are found by the warpgroup family alone.
+void refuse_output_scales(const GemmSpec& spec, const Target& target, Reasons& reasons) {
+  if (why_no_output_scales(spec) == nullptr) return;
+  const auto unless = [&](bool fine, const char* why) {
+    reasons.unless(fine, "/output/granularity", why, "\"group\"",
+                   "\"tensor\", or an output of 16 bits and a row_transform behind the gemm");
+  };
+  unless(has_wgmma(target),
+         "the kernels that find scales of 128 columns are those of wgmma, which sm_90 alone has");
+  unless(spec.path == Path::kAuto || spec.path == Path::kHopper,
+         "the kernels that find scales of 128 columns are of the path hopper");
+  unless(spec.weight.zero_point != ZeroPoint::kFloat,
+         "the kernels that find scales of 128 columns have no float zero points");
+  unless(!spec.pre_scale || spec.act_order,
+         "the kernels that find scales of 128 columns cannot scale those of X");
+}
+
+}  // namespace
+
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   Reasons reasons;
   const int arch = target.arch();
@@ -34,6 +61,7 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(!bytes || spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
                  "activations of 8 bits are multiplied by wgmma, which is of the path hopper",
                  fmt::format("\"{}\"", to_string(spec.path)), "\"hopper\", \"auto\"");
+  refuse_output_scales(spec, target, reasons);
   return reasons.take();
 }
 

@@ -46,6 +46,9 @@ class Reasons {
   std::vector<Problem> problems_;
 };
 
+// Why a family other than warpgroup does not serve the spec's Y; null where it may.
+const char* why_no_output_scales(const GemmSpec& spec);
+
 // Every reason why no kernel exists for this pair; empty if there is one.
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
 

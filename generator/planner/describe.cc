@@ -164,7 +164,11 @@ std::string describe_gemm(const GemmSpec& spec) {
   return fmt::format("Y[M, {}] = {}{}{}{}", spec.output_columns(), sums,
                      epilogue.residual ? " + residual" : "",
                      spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "",
-                     spec.has_byte_output() ? " by the launch's scale" : "");
+                     !spec.has_byte_output() ? ""
+                     : spec.output_scale.granularity == RowGranularity::kGroup
+                         ? fmt::format(", and {} scales of its groups of {}",
+                                       to_string(spec.output_scale.scale_dtype), kRowGroup)
+                         : " by the launch's scale");
 }
 
 std::string describe_operation(const Plan& plan) {

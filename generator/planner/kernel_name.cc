@@ -56,6 +56,9 @@ std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) 
   if (spec.output) name += fmt::format("_{}", to_string(*spec.output));
   if (spec.has_byte_output()) {
     name += fmt::format("_{}", to_string(spec.output_scale.granularity));
+    if (spec.output_scale.scale_dtype != RowScaleDtype::kFp32) {
+      name += fmt::format("_{}", to_string(spec.output_scale.scale_dtype));
+    }
   }
   if (spec.epilogue.gated) name += "_gated";
   if (spec.epilogue.bias) name += "_bias";

@@ -109,14 +109,14 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .words = kRowGranularityWords,
      .silent_default = true,
      .slot = slot<&GemmSpec::output_scale, &OutputScaleSpec::granularity>(),
-     .doc = "values of Y that share a scale, required by 8 bits; tensor, by a given scale, is "
-            "served"},
+     .doc = "values of Y that share a scale, required by 8 bits; tensor: all, by a given scale; "
+            "group: 128 columns of a row; token: not served"},
     {.pointer = "/output/scale_dtype",
      .kind = FieldKind::kWord,
      .words = kRowScaleDtypeWords,
      .silent_default = true,
      .slot = slot<&GemmSpec::output_scale, &OutputScaleSpec::scale_dtype>(),
-     .doc = "type of the scales; fp32, the default, is served"},
+     .doc = "type of the scales; e8m0: powers of two, rounded up, of fp8 in groups"},
 
     {.pointer = "/multiply",
      .kind = FieldKind::kObject,

@@ -26,19 +26,18 @@ void check_granularity(RowGranularity granularity, Problems& problems) {
     problems.push_back({"/output/granularity", why, quoted(to_string(granularity)), allowed, ""});
   };
   constexpr const char* kSecondPass =
-      "\"tensor\", or an output of 16 bits and a row_transform behind the gemm";
+      "\"tensor\", \"group\", or an output of 16 bits and a row_transform behind the gemm";
   switch (granularity) {
     case RowGranularity::kTensor:
+    case RowGranularity::kGroup:
       return;
     case RowGranularity::kNone:
-      return refuse("an output of 8 bits needs a scale", "\"tensor\"");
+      return refuse("an output of 8 bits needs scales", "\"tensor\" or \"group\"");
     case RowGranularity::kToken:
       return refuse(
           "the scale of a row depends on all of its outputs, which many thread blocks "
           "compute",
           kSecondPass);
-    case RowGranularity::kGroup:
-      return refuse("no kernel of a gemm finds scales of 128 columns", kSecondPass);
   }
 }
 
@@ -50,9 +49,14 @@ void check_output_scale(const GemmSpec& gemm, Problems& problems) {
     return check_no_scale(gemm.output_scale, problems);
   }
   check_granularity(gemm.output_scale.granularity, problems);
-  if (gemm.output_scale.scale_dtype != RowScaleDtype::kFp32) {
-    problems.push_back({"/output/scale_dtype", "a scale that the launch gives is FP32",
-                        quoted(to_string(gemm.output_scale.scale_dtype)), "\"fp32\"", ""});
+  if (gemm.output_scale.scale_dtype == RowScaleDtype::kFp32) return;
+  const auto refuse = [&](const char* why, const char* allowed) {
+    problems.push_back({"/output/scale_dtype", why, "\"e8m0\"", allowed, ""});
+  };
+  if (gemm.output == DType::kInt8) {
+    refuse("no gemm takes int8 by powers of two", "\"fp32\"");
+  } else if (gemm.output_scale.granularity != RowGranularity::kGroup) {
+    refuse("powers of two are made for groups only", "\"fp32\", or granularity \"group\"");
   }
 }
 

@@ -41,7 +41,8 @@ struct GemmArgs {
   std::int64_t x_scale_stride = 0;
   // Required exactly with y of 8 bits. With output.granularity tensor FP32, one: what a code of y
   // is worth, read; outside of 2^-126 to 2^126 all codes are zero. As of weights, kernels that
-  // still run must not write it.
+  // still run must not write it. With group written as row_transform does in
+  // ScaleLayout::kColumnMajor, lines of m rounded up to a multiple of 4; aligned to 16 bytes.
   DeviceOutput y_scales;
 };
 

@@ -153,7 +153,8 @@ typedef struct heddle_gemm_args {
   heddle_input x_scales;
   heddle_input x_zero_points;
   int64_t x_scale_stride; /* a multiple of 4, at least m; 0: the least one */
-  heddle_output y_scales; /* of y of 8 bits, granularity tensor: FP32, one, read */
+  heddle_output y_scales; /* of y of 8 bits: with granularity tensor FP32, one, read; with group
+                             written, as x_scales with x_scale_stride 0 */
 } heddle_gemm_args;
 
 typedef struct heddle_weight_source {

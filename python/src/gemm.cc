@@ -55,13 +55,14 @@ Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::han
                                                        !spec.activation_scale.symmetric,
                                                        false,
                                                        sizeof(std::int32_t)});
-  args.y_scales =
-      arguments.dense(y_scales, {"y_scales",
-                                 Element::kFp32,
-                                 {1},
-                                 spec.output_scale.granularity == RowGranularity::kTensor,
-                                 false,
-                                 sizeof(float)});
+  if (spec.output_scale.granularity == RowGranularity::kGroup) {
+    const bool fp32 = spec.output_scale.scale_dtype == RowScaleDtype::kFp32;
+    args.y_scales =
+        arguments.memory(y_scales, "y_scales", fp32 ? Element::kFp32 : Element::kAny, true);
+  } else {
+    args.y_scales = arguments.dense(
+        y_scales, {"y_scales", Element::kFp32, {1}, spec.has_byte_output(), false, sizeof(float)});
+  }
   args.workspace = arguments.memory(workspace, "workspace", Element::kAny, true);
   return make_launch(kernel, args, &arguments);
 }
@@ -89,8 +90,9 @@ void bind_gemm(nb::module_& m) {
       "activation.dtype. permutation: [K] int32. "
       "workspace: zeroed memory of workspace_bytes(m). x_scales: float32, [M] or, of granularity "
       "tensor, [1], or, of groups, as row_transform writes them column_major, lines x_scale_stride "
-      "apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. y_scales: "
-      "float32, [1], of output.granularity tensor. m: only where x is a DeviceMemory.",
+      "apart, without it dense; x_zero_points: [M] int32; of activations of 8 bits. y_scales, of "
+      "y of 8 bits: float32, [1], read, or, of groups, written as x_scales are read, dense. m: "
+      "only where x is a DeviceMemory.",
       nb::arg("x").none(), nb::arg("weights").none(), nb::arg("y").none(),
       nb::arg("bias") = nb::none(), nb::arg("residual") = nb::none(),
       nb::arg("pre_scale") = nb::none(), nb::arg("permutation") = nb::none(),

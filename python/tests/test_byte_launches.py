@@ -136,3 +136,22 @@ def test_a_scale_of_codes_is_an_argument(heddle, driver, runtime):
         kernel.launch(**arguments_of(heddle, kernel, plain, x_scales=DlpackArray((4,), "float32"),
                                      y_scales=scale))
     assert caught.value.code == "launch.unexpected"
+
+
+def test_scales_of_groups_of_codes_are_written(heddle, driver, runtime):
+    for scale_dtype, dtype in (("fp32", "float32"), ("e8m0", "uint32")):
+        output = {"dtype": "fp8_e4m3", "granularity": "group", "scale_dtype": scale_dtype}
+        spec = {**byte_spec("fp8_e4m3"), "output": output}
+        kernel = runtime.kernel(spec)
+        given = arguments_of(heddle, kernel, spec, y=DlpackArray((4, N), "uint8"),
+                             bias=DlpackArray((N,), "float32"),
+                             x_scales=DlpackArray((4,), "float32"),
+                             y_scales=DlpackArray((1, 4), dtype))
+        before = len(driver.launches())
+        kernel.launch(**given)
+        assert len(driver.launches()) == before + 1
+        for value, code in ((None, "launch.missing"),
+                            (DlpackArray((1, 3), dtype), "launch.too_small")):
+            with pytest.raises(heddle.UsageError) as caught:
+                kernel.launch(**{**given, "y_scales": value})
+            assert caught.value.code == code

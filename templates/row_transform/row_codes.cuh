@@ -22,7 +22,6 @@ struct RowCodes {
   static constexpr bool kInteger = kOutput.dtype == RowDtype::kInt8;
   static constexpr bool kGiven = kOutput.granularity == RowGranularity::kTensor;
   static constexpr bool kE8m0 = kOutput.scale_dtype == RowScaleDtype::kE8m0;
-  static constexpr u32 kNanScale = kE8m0 ? 0xffu : 0x7fc00000u;
   using Range = ValueRange<kOutput.asymmetric>;
 
   // The largest code's value; with zero points the number of steps between the codes.
@@ -34,21 +33,14 @@ struct RowCodes {
   static __device__ __forceinline__ RowScale scale_of(const Range& range) {
     const float width = kOutput.asymmetric ? range.positive + range.negative : range.positive;
     const bool finite = width <= kLargestFloat;
-    const float quotient = divide(width, kLargest);
+    const FoundScale found = finite_scale<kE8m0>(width, kLargest);
     RowScale scale;
-    if constexpr (kE8m0) {
-      scale.bits = round_scale<ScaleType::kE8m0>(quotient).bits;
-      // 1 / 2^(bits - 127), exactly; bits are at most 248.
-      scale.inverse = float_from_bits((254u - scale.bits) << 23);
-    } else {
-      const float usable = quotient > kLeastScale ? quotient : kLeastScale;
-      scale.bits = bits_of_float(usable);
-      scale.inverse = reciprocal(usable);
-    }
+    scale.bits = found.bits;
+    scale.inverse = found.of_codes.inverse;
     if constexpr (kOutput.asymmetric) {
       scale.zero = finite ? nearest_integer(multiply(range.negative, scale.inverse)) - 128 : 0;
     }
-    if (!finite) scale.bits = kNanScale;
+    if (!finite) scale.bits = kNanScale<kE8m0>;
     scale.mask = finite ? 0xffffffffu : 0u;
     return scale;
   }

@@ -35,6 +35,42 @@ __device__ __forceinline__ CodeScale given_scale(float given) {
   return scale;
 }
 
+template <bool kE8m0>
+constexpr u32 kNanScale = kE8m0 ? 0xffu : 0x7fc00000u;
+
+// A scale that is found, as it is stored: FP32, or e8m0, rounded up.
+struct FoundScale {
+  u32 bits = 0;
+  CodeScale of_codes;
+};
+
+// Of values whose largest magnitude, or whose range, is `width`, which becomes that of `largest`.
+// It is finite.
+template <bool kE8m0>
+__device__ __forceinline__ FoundScale finite_scale(float width, float largest) {
+  const float quotient = divide(width, largest);
+  FoundScale scale;
+  if constexpr (kE8m0) {
+    scale.bits = round_scale<ScaleType::kE8m0>(quotient).bits;
+    // 1 / 2^(bits - 127), exactly; bits are at most 248.
+    scale.of_codes.inverse = float_from_bits((254u - scale.bits) << 23);
+  } else {
+    const float usable = quotient > kLeastScale ? quotient : kLeastScale;
+    scale.bits = bits_of_float(usable);
+    scale.of_codes.inverse = reciprocal(usable);
+  }
+  return scale;
+}
+// The same for any width: where it is not finite the scale is NaN, and codes are zero.
+template <bool kE8m0>
+__device__ __forceinline__ FoundScale found_scale(float width, float largest) {
+  const bool finite = width <= kLargestFloat;
+  FoundScale scale = finite_scale<kE8m0>(width, largest);
+  if (!finite) scale.bits = kNanScale<kE8m0>;
+  scale.of_codes.mask = finite ? 0xffffffffu : 0u;
+  return scale;
+}
+
 // Two codes of 8-bit floats in the low half, `low` in its low byte. Not above the largest finite
 // value; a NaN becomes 0x7f. Codes: a SmallFloat, e4m3 or e5m2.
 template <class Codes>
@@ -54,6 +90,7 @@ __device__ __forceinline__ u32 fp8_pair(float low, float high) {
 // Codes of values that have met their scale, saturated: two in the low half, as fp8_pair() has
 // them. A NaN becomes zero.
 struct Int8Code {
+  static constexpr float kLargest = 127.0f;
   static __device__ __forceinline__ int of(float t) {
     return nearest_integer(t != t ? 0.0f : clamp(t, -128.0f, 127.0f));
   }
@@ -64,6 +101,7 @@ struct Int8Code {
 // A NaN becomes 0x7f.
 template <class Codes>
 struct Fp8Code {
+  static constexpr float kLargest = Codes::kMantissa == 3 ? 448.0f : 57344.0f;
   static __device__ __forceinline__ u32 pair(float low, float high) {
     return fp8_pair<Codes>(low, high);
   }

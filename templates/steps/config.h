@@ -80,17 +80,20 @@ struct EpilogueConfig {
   bool gated;             // a row block has 8 gates, then the 8 rows that they multiply
   int limit;              // of kClampedSwiglu
   int result_bytes;       // of a value of Y
+  bool finds_scales;      // of 128 values of Y, which are codes; else codes have a given scale
 
   // Whether sums are only scaled and rounded to 16 or 8 bits.
   HEDDLE_BOTH constexpr bool is_plain() const {
     return !gated && activation == Activation::kNone && rounds_sums();
   }
   // Whether an output has at most 16 bits and depends on nothing but the sums of its row block.
-  HEDDLE_BOTH constexpr bool rounds_sums() const { return !bias && !residual && result_bytes <= 2; }
+  HEDDLE_BOTH constexpr bool rounds_sums() const {
+    return !bias && !residual && result_bytes <= 2 && !finds_scales;
+  }
   // Rows of packed weights whose sums make 8 outputs of a token.
   HEDDLE_BOTH constexpr int rows() const { return gated ? Chunk::kRows : Chunk::kRows / 2; }
 
-  HEDDLE_FIELDS(bias, residual, activation, gated, limit, result_bytes)
+  HEDDLE_FIELDS(bias, residual, activation, gated, limit, result_bytes, finds_scales)
 };
 
 }  // namespace heddle::device

@@ -50,6 +50,11 @@ struct Output {
   template <class SumsOf>
   __device__ __forceinline__ void store(int token, int row, const SumsOf& sums_of) const {
     const i64 offset = offset_of(token, row);
+    Result::store(y + offset, outputs(offset, row, sums_of), y_scales);
+  }
+  // The same before they are rounded.
+  template <class SumsOf>
+  __device__ __forceinline__ Sums8 outputs(i64 offset, int row, const SumsOf& sums_of) const {
     Sums8 sum = sums_of(0);
     if constexpr (kGated) {
       Sums8 up = sums_of(1);
@@ -67,12 +72,12 @@ struct Output {
     if constexpr (Config::value.epilogue.residual) {
       Residual::add(residual + Residual::kBytes / Result::kBytes * offset, sum);
     }
-    Result::store(y + offset, sum, y_scales);
+    return sum;
   }
 
- private:
   __device__ __forceinline__ int columns() const { return kGated ? shape.n / 2 : shape.n; }  // of Y
 
+ private:
   // `row`: of the packed weights; `bias_row`: the same row of W.
   __device__ __forceinline__ void scale_and_add_bias(int row, int bias_row, Sums8& sum) const {
     if constexpr (Config::value.scaling.mode == ScaleMode::kChannel) scale_channels(row, sum);

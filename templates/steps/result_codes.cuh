@@ -1,5 +1,4 @@
-// Y in codes of eight bits, whose scale the launch gives: as row_transform writes them, from the
-// FP32 outputs.
+// Y in codes of eight bits: as row_transform writes them, from the FP32 outputs.
 #pragma once
 
 #include "steps/byte_codes.cuh"
@@ -7,9 +6,24 @@
 
 namespace heddle {
 
-// Code: Int8Code, E4m3Code or E5m2Code. OfResidual: Result16 or ResultFp32.
+// Code: Int8Code, E4m3Code or E5m2Code.
+template <class Code>
+struct CodesByScale {
+  static __device__ __forceinline__ u32 pair(float low, float high, const CodeScale& scale) {
+    return Code::pair(multiply(low, scale.inverse), multiply(high, scale.inverse)) & scale.mask;
+  }
+  static __device__ __forceinline__ u32 four(const float* v, const CodeScale& scale) {
+    return pair(v[0], v[1], scale) | pair(v[2], v[3], scale) << 16;
+  }
+  static __device__ __forceinline__ void store(u8* y, const Sums8& sum, const CodeScale& scale) {
+    store_global_8(y, four(sum.v, scale), four(sum.v + 4, scale));
+  }
+};
+
+// By a scale that the launch gives. OfResidual: Result16 or ResultFp32.
 template <class Code, class OfResidual>
 struct ResultCodes {
+  using Codes = CodesByScale<Code>;
   static constexpr int kBytes = 1;
   using Residual = OfResidual;
   using Scale = CodeScale;
@@ -19,23 +33,50 @@ struct ResultCodes {
 
   // Two outputs, as 16 bits each.
   static __device__ __forceinline__ u32 rounded(float low, float high, const Scale& scale) {
-    return prmt<0x4140>(pair(low, high, scale), 0);
+    return prmt<0x4140>(Codes::pair(low, high, scale), 0);
   }
   static __device__ __forceinline__ void store_rounded(u8* y, u32x4 v) {
     store_global_8(y, prmt<0x6420>(v.x, v.y), prmt<0x6420>(v.z, v.w));
   }
   static __device__ __forceinline__ void store(u8* y, const Sums8& sum, const u8* y_scales) {
-    const Scale scale = load_scale(y_scales);
-    store_global_8(y, four(sum.v, scale), four(sum.v + 4, scale));
-  }
-
- private:
-  static __device__ __forceinline__ u32 pair(float low, float high, const Scale& scale) {
-    return Code::pair(multiply(low, scale.inverse), multiply(high, scale.inverse)) & scale.mask;
-  }
-  static __device__ __forceinline__ u32 four(const float* v, const Scale& scale) {
-    return pair(v[0], v[1], scale) | pair(v[2], v[3], scale) << 16;
+    Codes::store(y, sum, load_scale(y_scales));
   }
 };
+
+// By scales that are found, each of 128 outputs of a token, and written as the next GEMM reads
+// them: a line for each group, of e8m0 for each four, with a word for each token.
+template <class Code, class OfResidual, bool kE8m0>
+struct ResultGroups {
+  static constexpr int kBytes = 1;
+  static constexpr int kColumns = 128;  // of a group
+  using Residual = OfResidual;
+  using Scale = NoScale;
+  using Codes = CodesByScale<Code>;
+
+  static __device__ __forceinline__ FoundScale scale_of(float largest_magnitude) {
+    return found_scale<kE8m0>(largest_magnitude, Code::kLargest);
+  }
+  // `groups`: of a token.
+  static __device__ __forceinline__ void store_scale(u8* scales, int token, int m, int group,
+                                                     int groups, u32 bits) {
+    const i64 stride = (m + 3) / 4 * 4;
+    if constexpr (!kE8m0) {
+      store_global_4(scales + 4 * (group * stride + token), bits);
+    } else {
+      u8* const word = scales + 4 * (group / 4 * stride + token);
+      store_global_1(word + group % 4, bits);
+      // No scale of the last word is left as it was.
+      if (group != groups - 1) return;
+      for (int i = group % 4 + 1; i < 4; ++i) store_global_1(word + i, 0);
+    }
+  }
+};
+
+__device__ __forceinline__ float largest_magnitude(const Sums8& sum) {
+  float most = 0.0f;
+#pragma unroll
+  for (const float v : sum.v) most = max_or_nan(most, fabsf(v));
+  return most;
+}
 
 }  // namespace heddle

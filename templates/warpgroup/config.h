@@ -137,6 +137,18 @@ struct WarpgroupConfig {
                               : max_of(4 * pass_tokens() * kPassRow, half_sum_bytes);
   }
 
+  // With finds_scales: rows of packed weights whose outputs of a token share a scale, and the
+  // largest magnitude of each 64 rows of a token.
+  HEDDLE_BOTH constexpr int scale_rows() const { return epilogue.gated ? 256 : 128; }
+  HEDDLE_BOTH constexpr int magnitude_bytes() const {
+    return epilogue.finds_scales ? 4 * (tile_n / kRowTile) * tile_m : 0;
+  }
+  // Whether a warpgroup has whole groups of outputs. If not, all warpgroups of a block have to
+  // finish a tile together.
+  HEDDLE_BOTH constexpr bool has_own_groups() const {
+    return !epilogue.finds_scales || tile_n / warpgroups % scale_rows() == 0;
+  }
+
   // The scale of each of a warpgroup's tokens, then its zero point.
   HEDDLE_BOTH constexpr int token_value_bytes() const {
     return !byte_tokens || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
@@ -152,7 +164,8 @@ struct WarpgroupConfig {
     return byte_tokens && !byte_operands && sums_have_parts() && warpgroups == 2 &&
            !splits_columns() && tile_m > kRowTile;
   }
-  // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
+  // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, magnitudes of
+  // outputs, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
   HEDDLE_BOTH constexpr int factor_offset() const {
     return weight_offset() + stages * weight_bytes();
@@ -163,8 +176,11 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int token_value_offset() const {
     return pass_offset() + warpgroups * pass_bytes();
   }
-  HEDDLE_BOTH constexpr int barrier_offset() const {
+  HEDDLE_BOTH constexpr int magnitude_offset() const {
     return token_value_offset() + warpgroups * token_value_bytes();
+  }
+  HEDDLE_BOTH constexpr int barrier_offset() const {
+    return magnitude_offset() + magnitude_bytes();
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers() +

@@ -156,6 +156,10 @@ struct WgmmaShape {
   static_assert(!Config::value.half_stages || (kStageChunks == 1 && kRowTiles == 1 &&
                                                !kSplitsColumns && !Config::value.weights.row_lines),
                 "the halves of a chunk lie apart, and a warp is done with one after the other");
+  static_assert(!Config::value.epilogue.finds_scales ||
+                    (Config::value.tile_n % Config::value.scale_rows() == 0 &&
+                     (Config::value.has_own_groups() || !kSharesTiles || kAlwaysPairs)),
+                "the outputs that share a scale are finished by one block at a time");
   static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
 };
 
@@ -178,6 +182,11 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 token_values(int warpgroup) const {
     return shared + Config::value.token_value_offset() +
            warpgroup * Config::value.token_value_bytes();
+  }
+  // The largest magnitude of outputs of 64 rows, of the token at a place.
+  __device__ __forceinline__ u32 magnitude(int row_tile, int place) const {
+    return shared + Config::value.magnitude_offset() +
+           4 * (row_tile * Config::value.tile_m + place);
   }
   // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have
   // read them.

@@ -2,6 +2,7 @@
 // together.
 #pragma once
 
+#include "primitives/sync.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
@@ -71,7 +72,9 @@ struct WgmmaStore {
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    if constexpr (S::kTokenRows) {
+    if constexpr (Config::value.epilogue.finds_scales) {
+      run_groups(piece, sum, place, tokens);
+    } else if constexpr (S::kTokenRows) {
       run_token_rows(piece, sum, place, tokens);
     } else {
       run_row_tiles(piece, sum, place, tokens);
@@ -98,6 +101,83 @@ struct WgmmaStore {
         store_pass<kPassTokens>(piece, place + first, row);
         warpgroup_barrier(1 + warpgroup);
       }
+    }
+  }
+
+  // Codes with scales that are found: all passes tell the largest magnitudes of their rows, then
+  // all of them again are stored. Where warpgroups share the rows of a group they wait for each
+  // other.
+  __device__ __forceinline__ void run_groups(const Piece& piece,
+                                             Sum (&sum)[S::kRowTiles][S::kOwnSums], int place,
+                                             int tokens) const {
+    if constexpr (kScales) scale(sum, place, tokens);
+    const int first_tile = first_tile_of(piece);
+    const int passes = S::kPairs ? tokens / kPassTokens * S::kRowTiles : kPasses;
+#pragma unroll 1
+    for (int i = 0; i < 2 * passes; ++i) {
+      const bool stores = i >= passes;
+      const int pass = stores ? i - passes : i;
+      const int first = place + pass / S::kRowTiles * kPassTokens;
+      if (i == passes) meet_for_group();
+      put_pass(sum, pass);
+      warpgroup_barrier(1 + warpgroup);
+      run_group_pass<kPassTokens>(piece, first, first_tile + pass % S::kRowTiles, stores);
+      warpgroup_barrier(1 + warpgroup);
+    }
+    meet_for_group();  // the next piece has other magnitudes
+  }
+  static __device__ __forceinline__ void meet_for_group() {
+    if constexpr (!Config::value.has_own_groups()) {
+      warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
+    }
+  }
+
+  // Eight threads have 64 rows of a token, or four.
+  template <int kTokens>
+  __device__ __forceinline__ void run_group_pass(const Piece& piece, int place, int row_tile,
+                                                 bool stores) const {
+    using Result = typename Config::Result;
+    constexpr int kGroupTiles = Config::value.scale_rows() / 64;
+    const int tile = row_tile % S::kTileRowTiles;
+#pragma unroll
+    for (int i = thread; i < kTokens * kRowThreads; i += 128) {
+      const int own = i / kRowThreads;
+      const int token = token_at(piece, place + own);
+      const int row = 64 * row_tile + i % kRowThreads * kRows;
+      const bool inside = token >= 0 && (!S::kRowsMayEnd || row < output.shape.n);
+      const i64 offset = output.offset_of(token, row);
+      const u32 at = memory.pass(warpgroup) + 4 * (own * S::kPassRow + i % kRowThreads * kRows);
+      Sums8 y = {};
+      if (inside) {
+        y = output.outputs(offset, row, [&](int half) {
+          Sums8 sum = {};
+          add_floats(sum, load_shared_floats(at + 32 * half),
+                     load_shared_floats(at + 32 * half + 16));
+          return sum;
+        });
+      }
+      if (!stores) {
+        float most = largest_magnitude(y);
+#pragma unroll
+        for (int mask = 1; mask < kRowThreads; mask *= 2) {
+          most = max_or_nan(most, shuffle_xor(most, mask));
+        }
+        if (i % kRowThreads == 0) store_shared_float(memory.magnitude(tile, place + own), most);
+        continue;
+      }
+      float most = 0.0f;
+#pragma unroll
+      for (int t = 0; t < kGroupTiles; ++t) {
+        const u32 of_tile = memory.magnitude(tile / kGroupTiles * kGroupTiles + t, place + own);
+        most = max_or_nan(most, float_from_bits(load_shared_4(of_tile)));
+      }
+      if (!inside) continue;
+      const FoundScale scale = Result::scale_of(most);
+      Result::Codes::store(output.y + offset, y, scale.of_codes);
+      if (row % Config::value.scale_rows() != 0) continue;
+      constexpr int kColumns = Result::kColumns;
+      Result::store_scale(output.y_scales, token, m, row / Config::value.scale_rows(),
+                          (output.columns() + kColumns - 1) / kColumns, scale.bits);
     }
   }
 

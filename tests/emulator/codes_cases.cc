@@ -92,8 +92,20 @@ class WgmmaCases {
     spec.tile.split_k = 1;
     cases.push_back({std::move(name), spec, 3, std::move(tokens), Sharing::kNone});
   }
+  void add_shared(std::string name, GemmSpec spec, int tile_m, int tile_n, int sm_count,
+                  std::vector<std::int64_t> tokens, Sharing sharing) {
+    add(std::move(name), std::move(spec), tile_m, tile_n, std::move(tokens));
+    cases.back().spec.tile.split_k.reset();
+    cases.back().sm_count = sm_count;
+    cases.back().sharing = sharing;
+  }
   std::vector<WgmmaCase> cases;
 };
+
+GemmSpec groups_of(GemmSpec spec, RowScaleDtype scale_dtype = RowScaleDtype::kFp32) {
+  spec.output_scale = {RowGranularity::kGroup, scale_dtype};
+  return spec;
+}
 
 // Sums that become codes in registers, and those that do behind shared memory.
 std::vector<WgmmaCase> make_wgmma_cases() {
@@ -103,6 +115,19 @@ std::vector<WgmmaCase> make_wgmma_cases() {
   c.add("FourWarpgroups", gemm(264, 416, 0, 0, kFp8E5m2), 64, 256, {33, 64});
   c.add("ManyGated", gemm(144, 416, 0, 0, kInt8, kGate), 256, 128, {200, 257});
   c.add("ManyAround", gemm(136, 416, 0, 0, kFp8E4m3, kAround), 160, 128, {100, 161});
+  // Scales that are found: rows of two warpgroups, of one, of four; few tokens; N that ends inside
+  // of a group, and groups inside of a word.
+  c.add("Groups", groups_of(gemm(328, 416, 0, 0, kFp8E4m3)), 32, 128, {1, 9, 31});
+  c.add("GroupsOfMany", groups_of(gemm(136, 416, 0, 0, kInt8, kAround)), 160, 128, {100, 161});
+  c.add("GroupsOfWarpgroup", groups_of(gemm(520, 416, 0, 0, kFp8E5m2)), 128, 256, {127, 130});
+  c.add("GroupsOfFour", groups_of(gemm(264, 416, 0, 0, kFp8E4m3, kAround), RowScaleDtype::kE8m0),
+        32, 256, {17, 32});
+  c.add("GroupsGated", groups_of(gemm(528, 416, 0, 0, kFp8E4m3, kGate), RowScaleDtype::kE8m0), 64,
+        256, {33, 64});
+  c.add_shared("GroupsInPairs", groups_of(gemm(136, 2560, 0, 0, kFp8E4m3)), 16, 128, 4, {9, 16},
+               Sharing::kClusters);
+  c.add_shared("GroupsInParts", groups_of(gemm(520, 1280, 0, 0, kFp8E4m3)), 128, 256, 8, {129, 250},
+               Sharing::kEqualShares);
   return std::move(c.cases);
 }
 
@@ -111,6 +136,9 @@ std::vector<WgmmaCase> make_bytes_cases() {
   c.add("Integers", codes_of(byte_gemm(136, 416, kInt8), kInt8, {}), 64, 128, {33, 65});
   c.add("Shared", codes_of(byte_gemm(72, 416, kFp8E4m3), kFp8E4m3, {}), 64, 64, {33, 64});
   c.add("Gated", codes_of(byte_gemm(272, 416, kInt8), kFp8E4m3, kGate), 128, 128, {65, 129});
+  c.add("Groups", groups_of(codes_of(byte_gemm(328, 416, kInt8), kInt8, {})), 64, 128, {1, 65});
+  c.add("GroupsGated", groups_of(codes_of(byte_gemm(528, 416, kFp8E4m3), kFp8E4m3, kGate)), 96, 256,
+        {65, 97});
   return std::move(c.cases);
 }
 
@@ -120,6 +148,8 @@ std::vector<WgmmaCase> make_blocks_cases() {
   c.add("Few", codes_of(block_gemm(136, 416), kFp8E4m3, {}), 64, 128, {33, 64});
   c.add("Rows", codes_of(block_gemm(136, 416), kFp8E4m3, {}), 128, 128, {100, 129});
   c.add("RowsGated", codes_of(block_gemm(256, 416), kInt8, kGate), 256, 128, {201, 260});
+  c.add("Groups", groups_of(codes_of(block_gemm(328, 416), kFp8E4m3, {}), RowScaleDtype::kE8m0),
+        128, 128, {100, 129});
   return std::move(c.cases);
 }
 

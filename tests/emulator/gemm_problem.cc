@@ -7,6 +7,7 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
+#include "runtime/group_scales.h"
 #include "tools/gpu_harness/activated.h"
 #include "tools/gpu_harness/output_codes.h"
 #include "tools/gpu_harness/random_weights.h"
@@ -190,18 +191,33 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
           copy_of(bytes_.scale_bits, bytes_.scale_stride == 0 ? m : most_scales),
           copy_of(bytes_.zero_points, m),
           bytes_.scale_stride,
-          spec_.has_byte_output() ? memory.allocate(&y_scale_, sizeof y_scale_, Access::kReadEarly)
-                                  : nullptr};
+          allocate_output_scales(memory, m)};
 }
 
-Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {
+std::uint8_t* GemmProblem::allocate_output_scales(emulator::GlobalMemory& memory,
+                                                  std::int64_t m) const {
+  if (!spec_.has_byte_output()) return nullptr;
+  if (spec_.output_scale.granularity == RowGranularity::kGroup) {
+    return memory.allocate(output_scales(spec_).bytes(m, 0), Access::kWrite);
+  }
+  return memory.allocate(&y_scale_, sizeof y_scale_, Access::kReadEarly);
+}
+
+Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m,
+                           const std::uint8_t* scales) const {
+  if (spec_.has_byte_output()) {
+    const auto* const given = reinterpret_cast<const std::uint8_t*>(&y_scale_);
+    const CodeErrors of_codes =
+        code_errors(spec_, m, y, scales == nullptr ? given : scales, reference_.data());
+    const auto values = static_cast<double>(m * spec_.output_columns());
+    return {std::sqrt(of_codes.squares / of_codes.expected),
+            of_codes.most / std::sqrt(of_codes.expected / values)};
+  }
   double error = 0, norm = 0, most = 0;
   const auto count = static_cast<std::size_t>(m * spec_.output_columns());
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* at = y + value_bytes() * i;
-    const double off = spec_.has_byte_output()
-                           ? code_error(spec_.output_dtype(), *at, y_scale_, reference_[i])
-                           : value_at(at, spec_.output_dtype()) - reference_[i];
+    const double off = value_at(at, spec_.output_dtype()) - reference_[i];
     error += off * off;
     norm += reference_[i] * reference_[i];
     // Written so that a NaN stays.

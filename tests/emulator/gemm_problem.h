@@ -41,10 +41,12 @@ class GemmProblem {
   };
   Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
   std::size_t output_bytes(std::int64_t m) const;  // of Y
-  Errors errors(const std::uint8_t* y, std::int64_t m) const;
+  // `scales`: those of groups of Y, which the launch has written.
+  Errors errors(const std::uint8_t* y, std::int64_t m, const std::uint8_t* scales = nullptr) const;
 
  private:
   std::size_t value_bytes() const;  // of Y
+  std::uint8_t* allocate_output_scales(emulator::GlobalMemory& memory, std::int64_t m) const;
 
   GemmSpec spec_;
   std::vector<std::uint8_t> packed_;

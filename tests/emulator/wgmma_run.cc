@@ -72,7 +72,7 @@ void WgmmaRun::launch(std::int64_t m, const WgmmaShares& shares,
     ASSERT_TRUE(memory.guards_intact());
     if (first.empty()) {
       first.assign(buffers.y, buffers.y + y_bytes);
-      const Errors errors = problem_.errors(buffers.y, m);
+      const Errors errors = problem_.errors(buffers.y, m, buffers.y_scales);
       ASSERT_LE(errors.root_mean_square, error_limit(spec));
       ASSERT_LE(errors.most, most_limit(spec) * error_limit(spec));
     }

@@ -10,7 +10,9 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"
+#include "tests/generator/plan_refusals.h"
 #include "tests/generator/spec_helpers.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
@@ -109,6 +111,68 @@ void expect_refused(const GemmSpec& spec, const char* pointer, const char* hint)
   EXPECT_NE(problems[0].allowed.find(hint), std::string::npos) << problems[0].allowed;
 }
 
+TEST(SpecOutput, FindsScalesWhereATileHas128Outputs) {
+  for (const DType dtype : kTypes) {
+    for (const bool gated : {false, true}) {
+      for (GemmSpec spec : {small(), byte_gemm(512, 512, DType::kInt8),
+                            four_bit_gemm(512, 512, DType::kInt8), block_gemm(512, 512)}) {
+        spec = codes_of(spec, dtype);
+        spec.output_scale.granularity = RowGranularity::kGroup;
+        spec.epilogue = {false, Activation::kSilu, false, gated};
+        const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h100"));
+        for (const PlannedKernel& kernel : plan.kernels) {
+          const auto* tile = config_if<WarpgroupKernel>(kernel);
+          ASSERT_NE(tile, nullptr);
+          EXPECT_EQ(tile->tile_n % (gated ? 256 : 128), 0);
+          EXPECT_TRUE(tile->has_own_groups() || !tile->shares_tiles || tile->shares_in_pairs);
+          EXPECT_EQ(kernel.arguments.back(), KernelArgument::kYScales);
+        }
+      }
+    }
+  }
+}
+
+TEST(SpecOutput, FindsScalesWithWeightsOfEveryKind) {
+  for (const bool gated : {false, true}) {
+    for (const int bits : {1, 3, 4, 8}) {
+      for (const int group : {16, 128, kPerChannel}) {
+        GemmSpec spec = codes_of(small(DType::kBf16), DType::kFp8E4m3);
+        spec.output_scale.granularity = RowGranularity::kGroup;
+        spec.shape = {2048, 4096, 1, 65536};
+        spec.epilogue.gated = gated;
+        spec.weight.bits = bits;
+        spec.weight.group_size = group;
+        spec.weight.zero_point = ZeroPoint::kInt;
+        EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "h100"), Pointers())
+            << bits << ' ' << group;
+        spec.path = Path::kHopper;
+        EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "h100"), Pointers())
+            << bits << ' ' << group;
+      }
+    }
+  }
+}
+
+TEST(SpecOutput, RefusesToFindScalesElsewhere) {
+  GemmSpec spec = codes_of(small(), DType::kFp8E4m3);
+  spec.output_scale = {RowGranularity::kGroup, RowScaleDtype::kE8m0};
+  const auto refused = [&](const char* target) {
+    return refused_fields(Spec::from_gemm(spec), target);
+  };
+  EXPECT_EQ(refused("h100"), Pointers());
+  EXPECT_EQ(refused("a100"), Pointers{"/output/granularity"});
+  EXPECT_EQ(refused("b200"), Pointers{"/output/granularity"});
+  spec.pre_scale = true;
+  EXPECT_EQ(refused("h100"), Pointers{"/output/granularity"});
+  spec.pre_scale = false;
+  spec.path = Path::kAmpere;
+  EXPECT_EQ(refused("h100"), Pointers{"/output/granularity"});
+  spec.path = Path::kHopper;
+  spec.tile.m = 64;
+  spec.tile.n = 64;
+  EXPECT_EQ(refused("h100"), Pointers{"/tile/n"});
+}
+
 TEST(SpecOutput, IsRefusedByName) {
   for (const DType dtype : kTypes) {
     GemmSpec spec = codes_of(small(), dtype);
@@ -116,10 +180,8 @@ TEST(SpecOutput, IsRefusedByName) {
     expect_refused(spec, "/output/scale_dtype", "fp32");
     spec.output_scale = {};
     expect_refused(spec, "/output/granularity", "tensor");
-    for (const RowGranularity second_pass : {RowGranularity::kToken, RowGranularity::kGroup}) {
-      spec.output_scale.granularity = second_pass;
-      expect_refused(spec, "/output/granularity", "row_transform");
-    }
+    spec.output_scale.granularity = RowGranularity::kToken;
+    expect_refused(spec, "/output/granularity", "row_transform");
   }
   for (const auto output : {std::optional<DType>(), std::optional(DType::kFp32)}) {
     GemmSpec spec = small();

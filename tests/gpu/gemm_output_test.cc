@@ -58,5 +58,41 @@ TEST_F(OutputGpu, CodesOfBytes) {
   check_all(block_gemm(1280, 1184), {1, 16, 33, 64, 100, 200, 600});
 }
 
+class GroupsGpu : public OutputGpu {
+ protected:
+  void SetUp() override {
+    OutputGpu::SetUp();
+    if (!IsSkipped() && !has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
+  }
+  void check_groups(GemmSpec spec, const std::vector<std::int64_t>& m_list) {
+    for (const DType dtype : kTypes) {
+      for (const RowScaleDtype scale : {RowScaleDtype::kFp32, RowScaleDtype::kE8m0}) {
+        if (dtype == kInt8 && scale == RowScaleDtype::kE8m0) continue;
+        for (const EpilogueSpec& around : kAround) {
+          spec.output = dtype;
+          spec.output_scale = {RowGranularity::kGroup, scale};
+          spec.epilogue = around;
+          check(spec, m_list);
+        }
+      }
+    }
+  }
+};
+
+// Rows that end inside of a group and of a word of groups.
+TEST_F(GroupsGpu, EveryRangeOfTokens) {
+  check_groups(spec_of(1360, 1184, kFp16, 32, ZeroPoint::kInt),
+               {1, 2, 8, 9, 16, 17, 33, 64, 100, 129, 257, 500});
+  check_groups(spec_of(1360, 1280, kBf16, 128, ZeroPoint::kNone), {1, 16, 33, 100, 300});
+  check_groups(spec_of(144, 7168, kFp16, 128, ZeroPoint::kNone), {1, 4, 16, 32, 64, 100, 256});
+}
+
+TEST_F(GroupsGpu, OfBytes) {
+  check_groups(byte_gemm(1360, 1184, kInt8), {1, 16, 33, 64, 100, 200, 600});
+  check_groups(byte_gemm(1360, 1184, kFp8E4m3), {1, 16, 33, 64, 100, 200, 600});
+  check_groups(four_bit_gemm(1360, 1152, kInt8), {1, 16, 33, 64, 100, 200, 600});
+  check_groups(block_gemm(1280, 1184), {1, 16, 33, 64, 100, 200, 600});
+}
+
 }  // namespace
 }  // namespace heddle

@@ -49,13 +49,16 @@ TEST_P(CompileOutput, WithoutSpills) {
     one.spec.shape = {4096, 4096, 1, 4096};
     for (const DType dtype : kTypes) {
       one.spec.output = dtype;
-      one.spec.output_scale.granularity = RowGranularity::kTensor;
-      const Plan plan = resolve(Spec::from_gemm(one.spec), target);
-      for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
-        if (!every_kernel() && number++ % 8 != 0) continue;
-        Plan named = plan;
-        named.kernels[i].name += std::string("_") + one.name;
-        sources.push_back(render(named, i));
+      for (const auto granularity : {RowGranularity::kTensor, RowGranularity::kGroup}) {
+        if (granularity == RowGranularity::kGroup && !has_wgmma(target)) continue;
+        one.spec.output_scale.granularity = granularity;
+        const Plan plan = resolve(Spec::from_gemm(one.spec), target);
+        for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+          if (!every_kernel() && number++ % 8 != 0) continue;
+          Plan named = plan;
+          named.kernels[i].name += std::string("_") + one.name;
+          sources.push_back(render(named, i));
+        }
       }
     }
   }

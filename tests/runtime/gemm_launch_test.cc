@@ -136,6 +136,28 @@ TEST(GemmLaunchTest, WantsAScaleOfCodesExactlyIfTheSpecHasThem) {
   EXPECT_EQ(refusal(plan, args), "launch.misaligned");
 }
 
+// Of 384 columns, for 62 tokens: three lines of FP32, or one of words.
+TEST(GemmLaunchTest, WantsRoomForScalesOfGroupsOfCodes) {
+  for (const auto& [dtype, bytes] :
+       {std::pair{RowScaleDtype::kFp32, (2 * 64 + 62) * 4}, {RowScaleDtype::kE8m0, 62 * 4}}) {
+    GemmSpec spec;
+    spec.shape = {384, 4096, 2, 64};
+    spec.output = DType::kFp8E4m3;
+    spec.output_scale = {RowGranularity::kGroup, dtype};
+    Plan plan;
+    plan.spec = Spec::from_gemm(spec);
+    GemmArgs args = good_args();
+    args.m = 62;
+    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    args.y_scales = memory(0x4000, bytes);
+    EXPECT_EQ(refusal(plan, args), "");
+    args.y_scales = memory(0x4000, bytes - 1);
+    EXPECT_EQ(refusal(plan, args), "launch.too_small");
+    args.y_scales = memory(0x4004, bytes);
+    EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+  }
+}
+
 TEST(GemmLaunchTest, WantsAWorkspaceThatIsLargeEnoughWhereOneIsNeeded) {
   const Plan plan = plan_with(false, false);
   GemmArgs args = good_args();

@@ -31,7 +31,11 @@ double traffic_bytes(const GemmSpec& spec, std::int64_t m) {
   const auto n = static_cast<double>(spec.shape.n);
   const auto k = static_cast<double>(spec.shape.k);
   const double values = tokens * static_cast<double>(spec.output_columns());
-  const double outputs = values * bytes_of(spec.output_dtype());
+  double outputs = values * bytes_of(spec.output_dtype());
+  if (spec.output_scale.granularity == RowGranularity::kGroup) {
+    const bool fp32 = spec.output_scale.scale_dtype == RowScaleDtype::kFp32;
+    outputs += (fp32 ? 4 : 1) * tokens * static_cast<double>(spec.output_groups());
+  }
   const double scales = tokens * row_scale_bytes(spec);
   const double extra = (spec.epilogue.bias ? bytes_of(spec.bias_dtype()) * n : 0) + scales +
                        (spec.pre_scale ? 2 * k : 0) +

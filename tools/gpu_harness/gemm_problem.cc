@@ -44,7 +44,11 @@ GemmArgs GemmProblem::args(std::int64_t m, const DeviceInput& weights) const {
   return tensors_.args(m, weights);
 }
 
-void GemmProblem::poison_output(std::int64_t) { tensors_.y.fill(kNanByte, stream_); }
+void GemmProblem::poison_output(std::int64_t) {
+  tensors_.y.fill(kNanByte, stream_);
+  if (spec_.output_scale.granularity != RowGranularity::kGroup) return;
+  tensors_.y_scales.fill(kNanByte, stream_);
+}
 
 bool GemmProblem::guards_intact(std::int64_t m) const {
   const std::size_t end = kGuardBytes + static_cast<std::size_t>(m) * output_row_bytes(spec_);
@@ -70,7 +74,8 @@ void GemmProblem::make_reference(std::int64_t m, bool with_epilogue) {
   const DeviceBuffer& x = spec_.has_byte_activations() ? reference_x_.values : tensors_.x;
   helpers_.reference_gemm(weights_.plain(), columns_, x.get(), epilogue, reference_.get(),
                           static_cast<int>(m), bf16(), stream_);
-  if (with_epilogue && spec_.has_byte_output()) choose_output_scale();
+  const bool given = spec_.output_scale.granularity == RowGranularity::kTensor;
+  if (with_epilogue && given) choose_output_scale();
 }
 
 std::vector<double> GemmProblem::expected(std::size_t count) const {
@@ -82,8 +87,8 @@ std::vector<double> GemmProblem::expected(std::size_t count) const {
 void GemmProblem::choose_output_scale() {
   constexpr std::int64_t kEnough = 1 << 16;
   const auto count = static_cast<std::size_t>(std::min(kEnough, reference_values(reference_m_)));
-  output_scale_ = output_scale(spec_.output_dtype(), expected(count));
-  tensors_.y_scales = to_device(std::vector<float>{output_scale_}, stream_);
+  const float scale = output_scale(spec_.output_dtype(), expected(count));
+  tensors_.y_scales = to_device(std::vector<float>{scale}, stream_);
 }
 
 GemmProblem::ReferenceX GemmProblem::make_reference_x(std::int64_t max_m,
@@ -104,7 +109,7 @@ std::int64_t GemmProblem::reference_values(std::int64_t m) const noexcept {
 
 double GemmProblem::relative_error(std::int64_t m) {
   const auto count = static_cast<std::uint64_t>(reference_values(m));
-  if (reference_has_epilogue_ && spec_.has_byte_output()) return relative_error_of_codes(count);
+  if (reference_has_epilogue_ && spec_.has_byte_output()) return relative_error_of_codes(m);
   sums_.fill(0, stream_);
   helpers_.compare(tensors_.y.get(kGuardBytes), reference_.get(), count,
                    reference_has_epilogue_ ? spec_.output_dtype() : spec_.activation, sums_.get(),
@@ -115,17 +120,15 @@ double GemmProblem::relative_error(std::int64_t m) {
 }
 
 // What the codes' own rounding does not explain.
-double GemmProblem::relative_error_of_codes(std::size_t count) const {
+double GemmProblem::relative_error_of_codes(std::int64_t m) const {
+  const auto count = static_cast<std::size_t>(m * spec_.output_columns());
   const std::vector<double> values = expected(count);
   std::vector<std::uint8_t> codes(count);
+  std::vector<std::uint8_t> scales(tensors_.y_scales.bytes());
   tensors_.y.download(codes.data(), kGuardBytes, count, stream_);
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double off = code_error(spec_.output_dtype(), codes[i], output_scale_, values[i]);
-    error += off * off;
-    norm += values[i] * values[i];
-  }
-  return std::sqrt(error / norm);
+  tensors_.y_scales.download(scales.data(), 0, scales.size(), stream_);
+  const CodeErrors errors = code_errors(spec_, m, codes.data(), scales.data(), values.data());
+  return std::sqrt(errors.squares / errors.expected);
 }
 
 DeviceBuffer GemmProblem::rounded_weights() const { return weights_.rounded(helpers_, stream_); }

@@ -67,9 +67,9 @@ class GemmProblem {
   std::int64_t reference_values(std::int64_t m) const noexcept;
   // The first of them.
   std::vector<double> expected(std::size_t count) const;
-  // Y of eight bits gets a scale that fits its values.
+  // Y of eight bits with a given scale gets one that fits its values.
   void choose_output_scale();
-  double relative_error_of_codes(std::size_t count) const;
+  double relative_error_of_codes(std::int64_t m) const;
 
   OwnedStream stream_;
   HelperKernels helpers_;
@@ -80,7 +80,6 @@ class GemmProblem {
   DeviceBuffer reference_;
   std::int64_t reference_m_ = 0;
   bool reference_has_epilogue_ = false;
-  float output_scale_ = 1;
   DeviceBuffer sums_;
   ReferenceX reference_x_;
   ReferenceColumns columns_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/inspect/plan.h"
+#include "runtime/group_scales.h"
 #include "tools/gpu_harness/byte_activations.h"
 
 namespace heddle {
@@ -79,7 +80,11 @@ GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uin
   if (spec.epilogue.residual) {
     tensors.residual = random(outputs, seed + 3, spec.residual_dtype());
   }
-  if (spec.has_byte_output()) tensors.y_scales = to_device(std::vector<float>{1.0F}, stream);
+  if (spec.output_scale.granularity == RowGranularity::kGroup) {
+    tensors.y_scales = DeviceBuffer(output_scales(spec).bytes(max_m, 0));
+  } else if (spec.has_byte_output()) {
+    tensors.y_scales = to_device(std::vector<float>{1.0F}, stream);
+  }
   if (spec.pre_scale) tensors.pre_scale = random(k, seed + 4, type);
   if (spec.act_order) {
     tensors.permutation = to_device(random_permutation(spec.shape.k, seed), stream);

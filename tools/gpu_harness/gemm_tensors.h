@@ -31,7 +31,7 @@ struct GemmTensors {
   DeviceBuffer x_scales;
   std::int64_t x_scale_stride = 0;
   DeviceBuffer x_zero_points;
-  DeviceBuffer y_scales;   // with Y of eight bits: 1
+  DeviceBuffer y_scales;   // with Y of eight bits: 1, or room for those of groups
   DeviceBuffer y;          // between its guard bands
   DeviceBuffer workspace;  // zeroed
 

@@ -9,6 +9,7 @@
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/tile_fields.h"
 #include "generator/spec/weight_meaning.h"
@@ -49,6 +50,7 @@ int registers_of(const WeightSpec& weight, const GemvConfig& c) {
 const char* why_excluded(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   if (m.max > 1) return "it serves one token";
+  if (const char* why = why_no_output_scales(spec)) return why;
   if (spec.path == Path::kHopper) {
     return "the spec asks for the path hopper, whose weights come by bulk copies";
   }

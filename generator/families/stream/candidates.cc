@@ -6,6 +6,7 @@
 #include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/stream/refuse.h"
@@ -116,6 +117,7 @@ class Candidates {
 // Why no stream serves these tokens of the spec, whatever its shape; null where one may.
 const char* why_excluded(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (const char* why = why_no_output_scales(spec)) return why;
   if (!has_bulk_copies(plan.target)) return "it needs bulk copies, which GPUs have from sm_90 on";
   if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
     return "the spec asks for another path";
@@ -155,6 +157,7 @@ std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
+  if (why_no_output_scales(spec) != nullptr) return {};
   // Tiles say why they do not have a tile with warps along N.
   if (spec.tile.warps_n) return {};
   const bool has_others = has_wgmma(plan.target) && !takes_pre_scale(spec) &&

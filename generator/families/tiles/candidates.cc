@@ -285,6 +285,7 @@ bool has_bulk(const Plan& plan) {
 Candidates candidates_with(const Plan& plan, const MRange& m, bool any_tile) {
   Candidates candidates(plan, m, any_tile);
   const GemmSpec& spec = plan.spec.gemm();
+  if (why_no_output_scales(spec) != nullptr) return candidates;
   const bool turing = spec.path == Path::kTuring || !has_async_copies(plan.target);
   if (has_bulk(plan)) {
     const bool asked = spec.path == Path::kHopper && spec.tile.warps_n;
@@ -319,6 +320,7 @@ std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m) {
 
 std::string why_no_tiles(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (const char* why = why_no_output_scales(spec)) return why;
   if (spec.path == Path::kHopper && !is_hopper(plan.target)) {
     return "the spec asks for the path hopper, of which it has tiles on sm_90 alone";
   }

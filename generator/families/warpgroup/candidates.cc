@@ -121,7 +121,10 @@ class Candidates {
       for (const int rows : values_of(spec_.tile.n, {64, 128, 256})) {
         // Tokens and rows that do not go together are refused where the spec sets both.
         const bool is_asked = spec_.tile.m && spec_.tile.n;
-        if (is_asked || rows != kRowTile || wgmma_shares_rows(tokens)) add_tile(tokens, rows);
+        const bool holds_groups =
+            !base_.epilogue.finds_scales || rows % base_.scale_rows() == 0 || spec_.tile.n;
+        const bool goes = holds_groups && (rows != kRowTile || wgmma_shares_rows(tokens));
+        if (is_asked || goes) add_tile(tokens, rows);
       }
     }
   }
@@ -136,6 +139,9 @@ class Candidates {
   // smallest one with 64 rows.
   std::vector<int> token_counts() const {
     if (m_.max <= 16) return {16, 32};
+    // Tiles of 256 rows, which gated outputs with scales of their own need, may have no registers
+    // for more.
+    if (base_.epilogue.finds_scales && base_.epilogue.gated) return {32, 64, 96, 128, 160, 192};
     for (const int tokens : {32, 64, 96}) {
       if (m_.max <= tokens) return {tokens};
     }
@@ -188,13 +194,16 @@ class Candidates {
   // Where a tile has all tokens of the range, its kernel is made for one way to share tiles: by
   // none, by pairs, or by way of the workspace. Others have all ways, and each launch takes one.
   void add(WarpgroupKernel c) {
+    // In the workspace each warpgroup's sums meet by themselves, in pairs those of whole blocks.
+    const bool may_meet = c.has_own_groups();
+    if (!may_meet && !c.has_one_token_tile()) c.shares_tiles = false;
     WarpgroupKernel pairs = c;
     pairs.shares_in_pairs = wgmma_may_pair(pairs);
     settle_wgmma_ring(spec_, target_, pairs);
     pairs.shares_in_pairs = wgmma_may_pair(pairs);
     if (!c.shares_tiles || !c.has_one_token_tile()) return add_one(pairs);
     if (wgmma_has_places_for_pairs(pairs)) add_one(pairs);
-    if (wgmma_has_parts(plan_, c)) add_one(c);
+    if (may_meet && wgmma_has_parts(plan_, c)) add_one(c);
     c.shares_tiles = false;
     add_one(c);
   }
@@ -246,12 +255,14 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
   if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
   if (spec.pre_scale && !spec.act_order) return "it cannot scale the columns of X";
   static_assert(kFewestTokens == 9, "the next line says so");
-  if (m.max < kFewestTokens && !spec.has_byte_activations()) return "it serves 9 tokens and more";
+  // What no other family serves: X of eight bits, and scales of Y that are found.
+  const bool alone = spec.has_byte_activations() || finds_output_scales(spec);
+  if (m.max < kFewestTokens && !alone) return "it serves 9 tokens and more";
   if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
     return "the spec asks for another path";
   }
   // A tile of the user's is one of mma.sync, unless the path says otherwise.
-  return spec.path == Path::kAuto && sets_any(spec.tile) && !spec.has_byte_activations()
+  return spec.path == Path::kAuto && sets_any(spec.tile) && !alone
              ? "the spec sets a tile without the path hopper"
              : nullptr;
 }

@@ -35,10 +35,12 @@ bool has_two_row_tiles(const device::WarpgroupConfig& c) {
 }
 
 // What a stage of two chunks has beside: both row tiles' addresses and words of each, or many sums
-// that become FP32 several times a chunk.
+// that become FP32 several times a chunk or whose outputs are looked at for their scales.
 bool leaves_one_chunk(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  if (converts_sums(spec, c))
-    return c.weights.meta_group < device::Chunk::kColumns && sum_registers(c) > kMostShortGroupSums;
+  if (converts_sums(spec, c)) {
+    const bool is_short = c.weights.meta_group < device::Chunk::kColumns;
+    return (is_short || c.epilogue.finds_scales) && sum_registers(c) > kMostShortGroupSums;
+  }
   return leaves_few_registers(c) && has_two_row_tiles(c);
 }
 
@@ -69,6 +71,9 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
       "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
       "one of 32 to 128 tokens",
       c.tile_n, "64, 128, 256");
+  reasons.unless(!c.epilogue.finds_scales || c.tile_n % c.scale_rows() == 0, "/tile/n",
+                 "128 outputs of a token that share a scale are of one tile", c.tile_n,
+                 c.epilogue.gated ? "256" : "128, 256");
   reasons.unless(!tile.stages || c.stages >= 2, "/tile/stages",
                  "a pipeline has at least two stages", c.stages, "2 and up");
   const int columns = tile.k.value_or(stage_columns(c));
