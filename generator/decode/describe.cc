@@ -122,7 +122,9 @@ std::string describe(const DecodePlan& plan) {
       "{} to {}, zero point {}: {} operations for {} weights, {} per weight\n",
       source_text(plan.request), to_string(plan.request.dtype), to_string(plan.request.zero_point),
       plan.ops.size(), plan.elements(), plan.instructions_per_weight);
-  if (plan.request.fold_scale) {
+  if (plan.request.fold_scale && plan.result_exponent == 0) {
+    text += "the result is a weight times its scale\n";
+  } else if (plan.request.fold_scale) {
     text +=
         fmt::format("a weight times its scale is the result times 2^{}\n", plan.result_exponent);
   } else if (plan.result_exponent != 0) {

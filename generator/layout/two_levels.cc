@@ -1,8 +1,7 @@
 // Both levels from W, and what they must keep to.
 //
 // A channel's scale takes its row to integers of -119 to 119, which groups of codes of four bits
-// then cover in equal steps: the largest step is 17 of symmetric codes, 16 of others, and half a
-// step beyond 119 is an INT8 still.
+// then cover in equal steps.
 #include "generator/layout/two_levels.h"
 
 #include <fmt/format.h>
@@ -86,6 +85,8 @@ class Quantizer {
     }
   }
 
+  // The better of the two integers that the range over its steps lies between: a smaller scale cuts
+  // off the ends of the range, which matters most where it is small.
   void set_group(std::int64_t row, std::int64_t group, std::int64_t begin, std::int64_t end) {
     float positive = 0, negative = 0;
     for (std::int64_t i = begin; i < end; ++i) {
@@ -93,25 +94,47 @@ class Quantizer {
       negative = std::max(negative, -row_[i]);
     }
     const float range = rule_.asymmetric ? positive + negative : std::max(positive, negative);
-    const int scale =
-        std::max(1, static_cast<int>(std::nearbyint(range / static_cast<float>(rule_.divisor))));
-    int zero = 0;
-    if (rule_.asymmetric) zero = limit(steps(negative, scale) + rule_.low, rule_.low, rule_.high);
+    const float step = range / static_cast<float>(rule_.divisor);
+    const Group small = group_of(static_cast<int>(std::floor(step)), negative);
+    const Group large = group_of(static_cast<int>(std::ceil(step)), negative);
+    const bool is_small = error_of(small, begin, end) <= error_of(large, begin, end);
+    const Group& best = is_small ? small : large;
     const auto at = static_cast<std::size_t>(row * groups_ + group);
-    weights_.scales[at] = static_cast<std::uint8_t>(scale);
-    if (rule_.asymmetric) weights_.zeros[at] = stored(zero);
-    const int low = std::max(rule_.low, zero + kLowestByte / scale);
-    const int high = std::min(rule_.high, zero + kHighestByte / scale);
+    weights_.scales[at] = static_cast<std::uint8_t>(best.scale);
+    if (rule_.asymmetric) weights_.zeros[at] = stored(best.zero);
     for (std::int64_t i = begin; i < end; ++i) {
-      weights_.codes[row * k_ + i] =
-          stored(limit(steps(row_[i], scale) + zero, low, high) + rule_.bias);
+      weights_.codes[row * k_ + i] = stored(best.code(row_[i]) + rule_.bias);
     }
+  }
+
+  // The codes of a scale: from low to high all products are INT8.
+  struct Group {
+    int scale, zero, low, high;
+
+    int code(float value) const { return std::clamp(steps(value, scale) + zero, low, high); }
+  };
+  Group group_of(int wanted_scale, float negative) const {
+    const int scale = std::max(wanted_scale, 1);
+    int zero = 0;
+    if (rule_.asymmetric) {
+      zero = std::clamp(steps(negative, scale) + rule_.low, rule_.low, rule_.high);
+    }
+    return {scale, zero, std::max(rule_.low, zero + kLowestByte / scale),
+            std::min(rule_.high, zero + kHighestByte / scale)};
+  }
+  std::int64_t error_of(const Group& group, std::int64_t begin, std::int64_t end) const {
+    std::int64_t sum = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto value = static_cast<std::int64_t>(row_[i]);
+      const std::int64_t off = group.scale * (group.code(row_[i]) - group.zero) - value;
+      sum += off * off;
+    }
+    return sum;
   }
 
   static int steps(float value, int scale) {
     return static_cast<int>(std::nearbyint(value / static_cast<float>(scale)));
   }
-  static int limit(int value, int low, int high) { return std::clamp(value, low, high); }
   static std::uint8_t stored(int code) {
     return static_cast<std::uint8_t>(static_cast<unsigned>(code) % kCodes);
   }
@@ -135,7 +158,8 @@ void expect_group_scales(const GemmSpec& spec, const QuantizedWeights& weights) 
   for (std::int64_t row = 0; row < spec.shape.n; ++row) {
     for (std::int64_t column = 0, group = 0; column < spec.shape.k; ++group) {
       const auto at = static_cast<std::size_t>(row * groups + group);
-      const int scale = static_cast<std::int8_t>(weights.scales[at]);
+      const int byte = weights.scales[at];
+      const int scale = byte > kLargestByteScale ? byte - 256 : byte;  // two's complement
       if (scale < 1) refuse(row, group, fmt::format("the scale is {}; allowed: 1 to 127", scale));
       const unsigned zero = weights.zeros.empty() ? 0 : weights.zeros[at] % kCodes;
       unsigned fitting = 0;

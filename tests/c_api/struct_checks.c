@@ -95,7 +95,10 @@ static void test_weights(void) {
              "api.struct_size");
   weights.known.struct_size = sizeof weights.known; /* bytes behind the struct are not its own */
   CHECK(heddle_pack_weights(SPEC(kGemm), &weights.known, packed, bytes) == HEDDLE_OK);
-  weights.known.struct_size = sizeof weights.known - sizeof(void*);
+  /* That of the first version, without scales of channels, and less. */
+  weights.known.struct_size = offsetof(heddle_quantized_weights, channel_scales);
+  CHECK(heddle_pack_weights(SPEC(kGemm), &weights.known, packed, bytes) == HEDDLE_OK);
+  weights.known.struct_size -= sizeof(void*);
   CHECK_CODE(heddle_pack_weights(SPEC(kGemm), &weights.known, packed, bytes), HEDDLE_ERROR_USAGE,
              "api.struct_size");
 }

@@ -138,6 +138,21 @@ TEST(TwoLevels, AreMadeFromW) {
   }
 }
 
+// A range of 22 steps of 1 would cut off 7: two steps of it at a time are nearer.
+TEST(TwoLevels, SmallGroupsKeepTheirEnds) {
+  const GemmSpec spec = spec_of(8, 64, 32);
+  std::vector<std::uint16_t> w(8 * 64);
+  const auto set = [&](std::size_t k, double value) {
+    w[k] = float16_from_double(kBinary16, value);
+  };
+  set(0, 119);
+  for (std::size_t k = 32; k < 64; ++k) set(k, k % 2 == 0 ? -11 : 11);
+  const QuantizedWeights weights = quantize_weights(op_of(spec), w);
+  EXPECT_EQ(weights.scales[1], 2);
+  EXPECT_LE(std::abs(weight_at(spec, weights, 0, 40) + 11), 1);
+  EXPECT_LE(std::abs(weight_at(spec, weights, 0, 41) - 11), 1);
+}
+
 TEST(TwoLevels, RowsOfZeroAndOfNaN) {
   const GemmSpec spec = spec_of(16, 64, 32);
   std::vector<std::uint16_t> w(16 * 64);

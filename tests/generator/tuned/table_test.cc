@@ -148,7 +148,10 @@ TEST(TunedTable, TheTextOfATableWithEightBitsIsOfTheThirdVersion) {
   TunedEntry blocks = byte_entry(1, 8, "c");
   blocks.weight.group_size = blocks.weight.group_rows = kBlockRows;
   blocks.activation_scale = {RowGranularity::kGroup, true, RowScaleDtype::kE8m0};
-  const TunedTable table = table_of({entry_for(1, 8, "d"), fast, int8, blocks});
+  TunedEntry levels = byte_entry(1, 8, "e");
+  levels.activation = DType::kInt8;
+  levels.weight = two_level_gemm(levels.n, levels.k).weight;
+  const TunedTable table = table_of({entry_for(1, 8, "d"), fast, int8, blocks, levels});
   const std::string text = table.to_json();
   EXPECT_NE(text.find("\"heddle_tuned\": 3,"), text.npos);
   for (const char* part : {R"({"dtype":"fp8_e4m3","granularity":"token"},"accumulation":"fast",)",
@@ -168,6 +171,9 @@ TEST(TunedTable, TheTextOfATableWithEightBitsIsOfTheThirdVersion) {
   EXPECT_EQ(kernel_of(fast), "a");
   EXPECT_EQ(kernel_of(int8), "b");
   EXPECT_EQ(kernel_of(blocks), "c");
+  EXPECT_EQ(kernel_of(levels), "e");
+  levels.weight = four_bit_gemm(levels.n, levels.k, DType::kInt8).weight;
+  EXPECT_EQ(kernel_of(levels), "none") << "one level of scales";
   EXPECT_EQ(kernel_of(byte_entry(1, 8, "")), "none") << "no promoted sums were measured";
 }
 
