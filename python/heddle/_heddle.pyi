@@ -653,7 +653,7 @@ class WeightLayout:
 
     @property
     def channel_bytes(self) -> int:
-        """Of one row block; 0 if grouped."""
+        """Of one row block; 0 with scales of groups alone."""
 
     @property
     def channel_zero_offset(self) -> int:
@@ -688,7 +688,7 @@ class WeightLayout:
 def weight_layout(spec: Spec | dict[str, Any] | str) -> WeightLayout:
     """The bytes of a spec's packed weights; docs/layouts.md describes them."""
 
-LAYOUT_VERSION: int = 5
+LAYOUT_VERSION: int = 6
 
 def layout_version(spec: Spec | dict[str, Any] | str) -> int:
     """
@@ -700,7 +700,7 @@ def check_packed_weights(kernel: Spec | dict[str, Any] | str, packed: Spec | dic
     Raises UsageError unless a kernel of the spec `kernel` reads weights that were packed for the spec `packed`, in a layout of `version`.
     """
 
-def pack_weights(spec: Spec | dict[str, Any] | str, codes: object, scales: object = None, zeros: object = None, tensor_scale: float = 1.0) -> numpy.typing.NDArray[numpy.uint8]:
+def pack_weights(spec: Spec | dict[str, Any] | str, codes: object, scales: object = None, zeros: object = None, tensor_scale: float = 1.0, channel_scales: object = None) -> numpy.typing.NDArray[numpy.uint8]:
     """
     Weights in the layout that kernels of a gemm's spec read: [bytes] uint8. The arrays are those of QuantizedWeights, rows in the checkpoint's order. Raises UsageError that names the array.
     """

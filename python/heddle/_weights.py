@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 class QuantizedWeights(NamedTuple):
     """What ``pack_weights(spec, *weights)`` takes and ``quantize`` and ``unpack_weights`` return.
 
-    The value of row n, column k is (code - zero) * scale * tensor_scale. G is the number of groups
-    along K; types that numpy lacks are held as their bits (bfloat16: uint16, 8-bit floats: uint8).
+    The value of row n, column k is (code - zero) * scale * tensor_scale * channel_scale. G is the
+    number of groups along K; types that numpy lacks are held as their bits (bfloat16: uint16, 8-bit
+    floats: uint8).
     """
 
     codes: npt.NDArray[np.generic]
@@ -24,3 +25,5 @@ class QuantizedWeights(NamedTuple):
     """As scales: integer zero points as uint8, float ones of scale_dtype. None without them."""
     tensor_scale: float = 1.0
     """Counts with weight.tensor_scale only."""
+    channel_scales: npt.NDArray[np.generic] | None = None
+    """[N] of weight.channel_scale, whose scales are uint8. None without."""

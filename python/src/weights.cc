@@ -49,6 +49,7 @@ struct Shapes {
     return weight.type == WeightType::kBf16 ? Element::kBf16 : Element::kFp16;
   }
   Element scales() const { return element_of(weight.scale_dtype); }
+  Element channel_scales() const { return element_of(*weight.channel_scale); }
   Element zeros() const {
     return weight.zero_point == ZeroPoint::kFloat ? scales() : Element::kByte;
   }
@@ -81,7 +82,7 @@ void check_codes(const std::vector<std::uint8_t>& codes, const WeightSpec& weigh
 }
 
 QuantizedWeights take_weights(const Shapes& shapes, nb::handle codes, nb::handle scales,
-                              nb::handle zeros, float tensor_scale) {
+                              nb::handle zeros, float tensor_scale, nb::handle channel_scales) {
   const std::vector<std::int64_t> meta = {shapes.scale_rows(), shapes.groups()};
   QuantizedWeights weights;
   weights.codes = host_bytes(codes, "codes", shapes.codes(), {shapes.shape.n, shapes.shape.k});
@@ -101,6 +102,12 @@ QuantizedWeights take_weights(const Shapes& shapes, nb::handle codes, nb::handle
     refuse("weights.unexpected", "tensor_scale is given, but the spec has no weight.tensor_scale");
   }
   weights.tensor_scale = tensor_scale;
+  if (shapes.weight.has_two_levels()) {
+    weights.channel_scales =
+        host_bytes(channel_scales, "channel_scales", shapes.channel_scales(), {shapes.shape.n});
+  } else {
+    check_none(channel_scales, "channel_scales");
+  }
   return weights;
 }
 
@@ -114,18 +121,23 @@ nb::object to_python(const Shapes& shapes, QuantizedWeights weights) {
     scales = numpy_array(std::move(weights.scales), shapes.scales(), meta);
   }
   if (shapes.has_zeros()) zeros = numpy_array(std::move(weights.zeros), shapes.zeros(), meta);
+  nb::object channel_scales = nb::none();
+  if (shapes.weight.has_two_levels()) {
+    channel_scales = numpy_array(std::move(weights.channel_scales), shapes.channel_scales(),
+                                 {static_cast<std::size_t>(shapes.shape.n)});
+  }
   return type(numpy_array(std::move(weights.codes), shapes.codes(),
                           {static_cast<std::size_t>(shapes.shape.n),
                            static_cast<std::size_t>(shapes.shape.k)}),
-              scales, zeros, weights.tensor_scale);
+              scales, zeros, weights.tensor_scale, channel_scales);
 }
 
 nb::object pack(nb::handle spec_value, nb::handle codes, nb::handle scales, nb::handle zeros,
-                float tensor_scale) {
+                float tensor_scale, nb::handle channel_scales) {
   const Spec spec = spec_argument(spec_value);
   const GemmSpec& gemm = gemm_of(spec);
-  const QuantizedWeights weights =
-      take_weights({{gemm.shape.n, gemm.shape.k}, gemm.weight}, codes, scales, zeros, tensor_scale);
+  const QuantizedWeights weights = take_weights({{gemm.shape.n, gemm.shape.k}, gemm.weight}, codes,
+                                                scales, zeros, tensor_scale, channel_scales);
   std::vector<std::uint8_t> packed;
   {
     const nb::gil_scoped_release release;
@@ -176,7 +188,8 @@ void bind_layout(nb::module_& m) {
       .field("zero_offset", &WeightLayout::zero_offset, "Inside a chunk.")
       .field("zero_bytes", &WeightLayout::zero_bytes, "Of one entry; 0 if there are none.")
       .field("channel_offset", &WeightLayout::channel_offset, "Of metadata per channel.")
-      .field("channel_bytes", &WeightLayout::channel_bytes, "Of one row block; 0 if grouped.")
+      .field("channel_bytes", &WeightLayout::channel_bytes,
+             "Of one row block; 0 with scales of groups alone.")
       .field("channel_zero_offset", &WeightLayout::channel_zero_offset,
              "Inside the row block's metadata.")
       .field("channel_sum_offset", &WeightLayout::channel_sum_offset,
@@ -229,9 +242,11 @@ void bind_weights(nb::module_& m) {
   bind_layout(m);
   m.def("pack_weights", &pack, nb::arg("spec"), nb::arg("codes"), nb::arg("scales") = nb::none(),
         nb::arg("zeros") = nb::none(), nb::arg("tensor_scale") = 1.0F,
+        nb::arg("channel_scales") = nb::none(),
         nb::sig("def pack_weights(spec: Spec | dict[str, typing.Any] | str, codes: object, scales: "
                 "object "
-                "= None, zeros: object = None, tensor_scale: float = 1.0) -> "
+                "= None, zeros: object = None, tensor_scale: float = 1.0, channel_scales: object = "
+                "None) -> "
                 "numpy.typing.NDArray[numpy.uint8]"),
         "Weights in the layout that kernels of a gemm's spec read: [bytes] uint8. The arrays are "
         "those of QuantizedWeights, rows in the checkpoint's order. Raises UsageError that names "

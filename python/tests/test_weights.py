@@ -119,6 +119,37 @@ def test_quantize_makes_the_nearest_codes(heddle):
     assert heddle.pack_weights(spec, *made).size == heddle.weight_layout(spec).total_bytes
 
 
+TWO_LEVELS = {"bits": 4, "group_size": 32, "zero_point": "int", "scale_dtype": "int8",
+              "channel_scale": "fp32"}
+
+
+def two_levels():
+    return gemm(32, 256, weight=TWO_LEVELS, activation={"dtype": "int8", "granularity": "token"},
+                output={"dtype": "fp16"})
+
+
+def test_two_levels_are_made_and_packed(heddle):
+    w = np.random.default_rng(5).standard_normal((32, 256)).astype(np.float16)
+    made = heddle.quantize({"heddle": 1, "op": "quantize_weight", "shape": {"n": 32, "k": 256},
+                            "weight": TWO_LEVELS, "input": {"dtype": "fp16"}}, w)
+    assert (made.scales.shape, made.channel_scales.shape, made.channel_scales.dtype) == (
+        (32, 8), (32,), np.float32)
+    steps = np.repeat(made.scales.astype(int), 32, axis=1)
+    integers = steps * (made.codes.astype(int) - np.repeat(made.zeros.astype(int), 32, axis=1))
+    assert np.abs(integers).max() <= 127
+    error = np.abs(integers * made.channel_scales[:, None] - w)
+    assert (error <= (steps + 8) * made.channel_scales[:, None]).all()
+    assert np.sqrt((error ** 2).mean()) < 0.1
+    packed = heddle.pack_weights(two_levels(), *made)
+    for one, other in zip(made, heddle.unpack_weights(two_levels(), packed), strict=True):
+        np.testing.assert_array_equal(one, other)
+    made.scales[3, 2] = 0
+    with pytest.raises(heddle.UsageError, match="row 3, group 2: the scale is 0"):
+        heddle.pack_weights(two_levels(), *made)
+    with pytest.raises(heddle.UsageError, match="channel_scales"):
+        heddle.pack_weights(two_levels(), *made[:4])
+
+
 CODES = np.zeros((256, 512), np.uint8)
 SCALES = np.zeros((256, 4), np.float16)
 
@@ -133,6 +164,7 @@ SCALES = np.zeros((256, 4), np.float16)
     ((CODES, None), "weights.argument", "scales is a NoneType"),
     ((CODES, SCALES, CODES[:, :4].copy()), "weights.unexpected", "zeros is given"),
     ((CODES, SCALES, None, 0.5), "weights.unexpected", "tensor_scale is given"),
+    ((CODES, SCALES, None, 1.0, SCALES), "weights.unexpected", "channel_scales is given"),
     (("codes", SCALES), "weights.argument", "codes is a str"),
 ])
 def test_wrong_arrays_are_refused_by_name(heddle, arguments, code, words):
