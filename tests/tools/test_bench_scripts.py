@@ -226,6 +226,10 @@ class W8a8Test(ScriptTest):
         self.assertIsNone(cells["W4A8 INT8 g32", 64]["passed"])
         self.assertFalse(cells["W4A8 INT8 g32", 1024]["passed"])
         self.assertNotIn(("W4A16", 1024), cells)
+        self.assertTrue(cells["W4A8 two levels", 16]["passed"])
+        self.assertFalse(cells["W4A8 two levels", 1024]["passed"])
+        self.assertIsNone(cells["W4A8 two levels g32", 64]["passed"])
+        self.assertFalse(cells["W4A8 two levels g32", 1024]["passed"])
 
     def test_many_are_held_against_the_peer(self):
         folder = tempfile.TemporaryDirectory()
