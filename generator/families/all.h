@@ -7,6 +7,7 @@
   FAMILY(tiles)                 \
   FAMILY(stream)                \
   FAMILY(warpgroup)             \
+  FAMILY(byte_tiles)            \
   FAMILY(gemv)                  \
   FAMILY(gather)                \
   FAMILY(dequantize)            \

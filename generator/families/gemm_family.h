@@ -16,8 +16,9 @@ namespace heddle {
 // For all functions: a plan of a gemm whose spec, target, decode and layout are set.
 class GemmFamily : public Family {
  public:
-  // Whether it has kernels for X of eight bits, and is asked about such specs.
+  // Whether it has kernels for X of eight bits, and of 16, and is asked about such specs.
   virtual bool multiplies_bytes() const noexcept { return false; }
+  virtual bool multiplies_halves() const noexcept { return true; }
 
   // Kernels that serve every M of the range, each of which can be built and differs from the
   // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
@@ -60,7 +61,7 @@ class GemmFamily : public Family {
 
 // Whether the family is asked about the spec.
 inline bool has_operands_of(const GemmFamily& family, const GemmSpec& spec) {
-  return !spec.has_byte_activations() || family.multiplies_bytes();
+  return spec.has_byte_activations() ? family.multiplies_bytes() : family.multiplies_halves();
 }
 
 // Precondition: the kernel is one of a gemm's.

@@ -1,8 +1,50 @@
 #include "generator/families/refuse.h"
 
+#include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
+namespace {
+
+// What of X of eight bits wgmma alone has kernels for: scales that differ from some columns to the
+// next, and weights that become codes of eight bits first.
+void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* reasons) {
+  const bool is_decoded = decodes_to_bytes(spec);
+  if (!is_decoded && !spec.weight.has_blocks()) return;
+  const char* const what = is_decoded ? "weights of 4 bits become codes of 8 bits for wgmma alone"
+                                      : "scales of groups meet the sums of wgmma alone";
+  reasons->unless(
+      has_wgmma(target), is_decoded ? "/weight/bits" : "/activation/granularity",
+      [&] { return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch()); },
+      [&] { return is_decoded ? std::to_string(spec.weight.bits) : "\"group\""; },
+      is_decoded ? "8" : "\"tensor\", \"token\"");
+  reasons->unless(
+      spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
+      [&] { return fmt::format("{}, which is of the path hopper", what); },
+      [&] { return fmt::format("\"{}\"", to_string(spec.path)); }, "\"hopper\", \"auto\"");
+}
+
+// Of X of eight bits.
+void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) {
+  const int arch = target.arch();
+  const bool is_int8 = spec.activation == DType::kInt8;
+  const auto path = [&] { return fmt::format("\"{}\"", to_string(spec.path)); };
+  reasons->unless(
+      is_int8 || has_fp8_mma(target), "/activation/dtype",
+      [&] { return fmt::format("the tensor cores of {} (sm_{}) have no FP8", target.name, arch); },
+      [&] { return fmt::format("\"{}\"", to_string(spec.activation)); },
+      has_bf16(target) ? "\"int8\", \"fp16\", \"bf16\"" : "\"int8\", \"fp16\"");
+  reasons->unless(is_int8 || spec.path != Path::kTuring, "/path",
+                  "the matrix instruction of the path turing has no FP8", path,
+                  "\"ampere\", \"auto\"");
+  refuse_without_wgmma(spec, target, reasons);
+  // refuse_pair() says more where there are no bulk copies.
+  reasons->unless(spec.path != Path::kHopper || has_wgmma(target) || !has_bulk_copies(target),
+                  "/path", "activations of 8 bits have kernels of the path hopper on sm_90 alone",
+                  path, "\"ampere\", \"auto\"");
+}
+
+}  // namespace
 
 const char* why_no_output_scales(const GemmSpec& spec) {
   return spec.output_scale.granularity == RowGranularity::kGroup
@@ -51,17 +93,8 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
       spec.path != Path::kHopper || has_bulk_copies(target), "/path",
       fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
       has_async_copies(target) ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
-  const bool bytes = spec.has_byte_activations();
-  reasons.unless(
-      !bytes || has_wgmma(target), "/activation/dtype",
-      fmt::format("activations of 8 bits are multiplied by wgmma, which {} (sm_{}) lacks",
-                  target.name, arch),
-      fmt::format("\"{}\"", to_string(spec.activation)),
-      has_bf16(target) ? "\"fp16\", \"bf16\"" : "\"fp16\"");
-  reasons.unless(!bytes || spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
-                 "activations of 8 bits are multiplied by wgmma, which is of the path hopper",
-                 fmt::format("\"{}\"", to_string(spec.path)), "\"hopper\", \"auto\"");
   refuse_output_scales(spec, target, reasons);
+  if (spec.has_byte_activations()) refuse_bytes(spec, target, &reasons);
   return reasons.take();
 }
 

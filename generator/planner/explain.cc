@@ -84,7 +84,8 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
     if (std::any_of(one.candidates.begin(), one.candidates.end(), is_of_family)) continue;
     one.absent.push_back({family, has_operands_of(*family, plan.spec.gemm())
                                       ? family->why_none(plan, one.step)
-                                      : "it multiplies values of 16 bits"});
+                                  : family->multiplies_halves() ? "it multiplies values of 16 bits"
+                                                                : "it multiplies codes of 8 bits"});
   }
   return one;
 }

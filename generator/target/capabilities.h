@@ -11,6 +11,13 @@ namespace heddle {
 inline bool has_tensor_cores(const Target& target) noexcept { return target.arch() >= 75; }
 // Arithmetic and mma.sync of bfloat16; m16n8k16.
 inline bool has_bf16(const Target& target) noexcept { return target.arch() >= 80; }
+// mma.sync of FP8, m16n8k32; of INT8 all that have tensor cores here.
+inline bool has_fp8_mma(const Target& target) noexcept { return target.arch() >= 89; }
+// Whether it is one instruction. Where wgmma or tcgen05 multiply FP8 the compiler makes FP16 of the
+// codes for it.
+inline bool has_fp8_units(const Target& target) noexcept {
+  return target.arch() == 89 || target.arch() >= 120;
+}
 // cp.async.
 inline bool has_async_copies(const Target& target) noexcept { return target.arch() >= 80; }
 // cp.async.bulk, tensor maps and mbarriers that count bytes.
@@ -24,8 +31,9 @@ inline bool has_dependent_launch(const Target& target) noexcept { return target.
 // wgmma.mma_async, which sm_90a alone has; a family for tcgen05 would ask for has_tcgen05.
 inline bool has_wgmma(const Target& target) noexcept { return target.arch() == 90; }
 
-// Products of 16-bit numbers with FP32 sums that mma.sync makes on an SM in a clock; NVIDIA's white
-// papers. From Hopper on it has half of what the newer instructions have.
+// Products of 16-bit numbers with FP32 sums that mma.sync makes on an SM in a clock, of 8-bit ones
+// twice as many; NVIDIA's white papers. From Hopper on it has half of what the newer instructions
+// have.
 inline double mma_products(const Target& target) noexcept {
   const bool has_large_sms = target.arch() == 80 || (target.arch() >= 90 && target.arch() < 120);
   return has_large_sms ? 1024 : 512;

@@ -186,21 +186,34 @@ __device__ __forceinline__ void copy_async_16_if(bool wanted, u32 shared, const 
       : "memory");
 }
 // cp.async of 4 or 8 bytes, of which the first `valid_bytes` are read; the others become zero.
+// Before sm_80 loads and stores, of whole words.
 template <int kBytes>
 __device__ __forceinline__ void copy_async_small(u32 shared, const void* global, int valid_bytes) {
   static_assert(kBytes == 4 || kBytes == 8, "16 bytes are copy_async_16");
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(global),
                "n"(kBytes), "r"(valid_bytes)
                : "memory");
+#else
+  const u32* const words = static_cast<const u32*>(global);
+#pragma unroll
+  for (int i = 0; i < kBytes / 4; ++i) {
+    store_shared_4(shared + 4 * i, 4 * i < valid_bytes ? words[i] : 0);
+  }
+#endif
 }
 // Closes the group of all copies that this thread has started since the last call.
 __device__ __forceinline__ void copy_async_commit() {
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 // Waits until at most kPending of this thread's latest groups are unfinished.
 template <int kPending>
 __device__ __forceinline__ void copy_async_wait() {
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
 }
 
 }  // namespace heddle

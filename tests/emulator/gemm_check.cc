@@ -10,11 +10,9 @@
 #include "tests/planned_kernel.h"
 
 namespace heddle {
-namespace {
 
-// The bytes of Y.
-std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
-                              const GemmThread& thread, std::int64_t m, unsigned seed) {
+std::vector<std::uint8_t> run_gemm(const Plan& plan, const GemmProblem& problem,
+                                   const GemmThread& thread, std::int64_t m, unsigned seed) {
   const PlannedKernel& kernel = plan.kernels[0];
   const KernelLaunch planned = plan.launch(0, {m});
   emulator::GlobalMemory memory;
@@ -35,8 +33,6 @@ std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
   return {b.y, b.y + problem.output_bytes(m)};
 }
 
-}  // namespace
-
 GemmThread thread_of(GemmOnCpu* kernel) {
   return [kernel](const GemmProblem::Buffers& b, std::uint8_t* workspace, int m) {
     kernel(b.x, b.weights, b.y, b.bias, b.residual, b.pre_scale, workspace, m);
@@ -45,12 +41,12 @@ GemmThread thread_of(GemmOnCpu* kernel) {
 
 void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& thread,
                 std::int64_t m, unsigned seeds) {
-  const std::vector<std::uint8_t> y = run(plan, problem, thread, m, 0);
+  const std::vector<std::uint8_t> y = run_gemm(plan, problem, thread, m, 0);
   ASSERT_LE(problem.errors(y.data(), m).root_mean_square, error_limit(plan.spec.gemm()))
       << "M " << m;
   // Sums are added in one order, whoever comes first.
   for (unsigned seed = 1; seed < seeds; ++seed) {
-    ASSERT_EQ(run(plan, problem, thread, m, seed), y) << "M " << m << ", seed " << seed;
+    ASSERT_EQ(run_gemm(plan, problem, thread, m, seed), y) << "M " << m << ", seed " << seed;
   }
 }
 

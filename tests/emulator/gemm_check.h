@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "heddle/inspect/plan.h"
 #include "tests/emulator/gemm_kernels.h"
@@ -15,6 +16,10 @@ namespace heddle {
 using GemmThread =
     std::function<void(const GemmProblem::Buffers& buffers, std::uint8_t* workspace, int m)>;
 GemmThread thread_of(GemmOnCpu* kernel);
+
+// The bytes of Y in one interleaving, without a look at them.
+std::vector<std::uint8_t> run_gemm(const Plan& plan, const GemmProblem& problem,
+                                   const GemmThread& thread, std::int64_t m, unsigned seed);
 
 // `thread` is the plan's one kernel, none with wgmma. In each of `seeds`
 // interleavings it gives the same bits, whose errors are within the limit of the activation's type.

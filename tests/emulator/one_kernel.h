@@ -10,11 +10,11 @@
 
 namespace heddle {
 
-// For an H200 with so many SMs: the fastest kernel that is wanted for all M of the spec. Throws if
-// there is none.
+// For an H200, or another GPU, with so many SMs: the fastest kernel that is wanted for all M of the
+// spec. Throws if there is none.
 inline Plan plan_of_one(const Spec& spec, const std::string& name, const IsWanted& wanted,
-                        int sm_count) {
-  Target target = target_from_name("h200");
+                        int sm_count, const char* gpu = "h200") {
+  Target target = target_from_name(gpu);
   target.sm_count = sm_count;
   Plan plan = resolve(spec, target);
   const GemmShape& shape = spec.gemm().shape;

@@ -1,11 +1,11 @@
 // Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), wgmma_bytes_cases(),
-// wgmma_blocks_cases(), those of codes_cases.h, mma_cases(), attention_cases(), kv_append_cases(),
-// row_cases() or one of weight_op_cases.h as C++.
+// wgmma_blocks_cases(), those of codes_cases.h, mma_cases(), byte_tiles_cases(), attention_cases(),
+// kv_append_cases(), row_cases() or one of weight_op_cases.h as C++.
 //
 // usage: write_kernels KIND FOLDER FILES
 // KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, codes, codes_bulk,
-// codes_wgmma, codes_bytes, codes_blocks, mma, attention, kv_append, row, repack, quantize or
-// dequantize
+// codes_wgmma, codes_bytes, codes_blocks, mma, byte_tiles, attention, kv_append, row, repack,
+// quantize or dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -15,6 +15,7 @@
 
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/bulk_cases.h"
+#include "tests/emulator/byte_tiles_cases.h"
 #include "tests/emulator/codes_cases.h"
 #include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/kernel_writer.h"
@@ -104,6 +105,13 @@ KernelFamily family_of(std::string_view kind) {
   }
   if (kind == "mma") {
     return {"mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh"}, plans_of(mma_cases())};
+  }
+  if (kind == "byte_tiles") {
+    return {"byte_tiles",
+            "byte_tiles",
+            "ByteTilesOnCpu",
+            {"byte_tiles/byte_tiles.cuh"},
+            plans_of(byte_tiles_cases())};
   }
   if (kind == "attention") {
     return {"attention",

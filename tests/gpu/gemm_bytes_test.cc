@@ -1,7 +1,7 @@
-// GEMM on the GPU of two operands of eight bits: shapes that divide nothing, every tile, every pair
-// of types, scales and zero points, and what surrounds the product.
+// GEMM on the GPU of two operands of eight bits by wgmma: shapes that divide nothing, every tile,
+// every pair of types, scales and zero points, and what surrounds the product.
 #include "generator/target/capabilities.h"
-#include "tests/byte_gemm.h"
+#include "tests/gpu/byte_cases.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -15,24 +15,17 @@ class BytesGpu : public GemmGpu {
     GemmGpu::SetUp();
     if (!IsSkipped() && !has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
   }
+  void check_all(const std::vector<ByteGemmCase>& cases) {
+    for (const ByteGemmCase& one : cases) check(one.spec, one.m_list);
+  }
 };
 
 TEST_F(BytesGpu, RaggedShapesAndEveryRangeOfTokens) {
-  for (const DType dtype : kTypes) {
-    for (const std::int64_t n : {8, 24, 128, 264, 1032}) {
-      for (const std::int64_t k : {32, 160, 896, 1056}) {
-        check(byte_gemm(n, k, dtype), {1, 2, 9, 16, 17, 40, 64, 100, 200, 600});
-      }
-    }
-  }
+  for (const DType dtype : kTypes) check_all(ragged_byte_cases(dtype));
 }
 
 TEST_F(BytesGpu, ShapesOfModels) {
-  for (const DType dtype : kTypes) {
-    check(byte_gemm(2112, 7168, dtype), {1, 16, 64, 256, 1024});
-    check(byte_gemm(576, 7168, dtype), {1, 64, 256, 1024});
-    check(byte_gemm(4096, 14336, dtype), {1, 16, 33, 64, 128, 512});
-  }
+  for (const DType dtype : kTypes) check_all(model_byte_cases(dtype));
 }
 
 TEST_F(BytesGpu, EveryTile) {
@@ -50,32 +43,10 @@ TEST_F(BytesGpu, EveryTile) {
   }
 }
 
-TEST_F(BytesGpu, EveryPairOfTypes) {
-  for (const DType x : {DType::kFp8E4m3, DType::kFp8E5m2}) {
-    for (const WeightType w : {WeightType::kE4m3, WeightType::kE5m2}) {
-      for (const Accumulation accumulation : {Accumulation::kPromoted, Accumulation::kFast}) {
-        GemmSpec spec = byte_gemm(520, 1056, x);
-        spec.weight.type = w;
-        spec.accumulation = accumulation;
-        check(spec, {1, 33, 100, 300});
-      }
-    }
-  }
-}
+TEST_F(BytesGpu, EveryPairOfTypes) { check_all(byte_pair_cases()); }
 
 TEST_F(BytesGpu, ScalesAndZeroPoints) {
-  GemmSpec tensors = byte_gemm(520, 1056, DType::kFp8E4m3);
-  tensors.weight.group_size = kPerTensor;
-  tensors.activation_scale.granularity = RowGranularity::kTensor;
-  check(tensors, {1, 33, 100, 300});
-  GemmSpec zeros = byte_gemm(520, 1056, DType::kInt8);
-  zeros.activation_scale.symmetric = false;
-  check(zeros, {1, 33, 100, 300});
-  for (const DType scale : {DType::kFp16, DType::kBf16}) {
-    GemmSpec spec = byte_gemm(520, 1056, DType::kInt8);
-    spec.weight.scale_dtype = scale;
-    check(spec, {1, 33, 100, 300});
-  }
+  for (const DType dtype : kTypes) check_all(byte_scale_cases(dtype));
 }
 
 // Sides that are no whole blocks, every tile, both types of factors, and what surrounds the
@@ -232,17 +203,7 @@ TEST_F(BytesGpu, TwoLevels) {
 }
 
 TEST_F(BytesGpu, WhatSurroundsTheProduct) {
-  for (const DType dtype : kTypes) {
-    for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
-      GemmSpec spec = byte_gemm(528, 1056, dtype);
-      spec.output = output;
-      check(spec, {1, 20, 129, 300});
-      spec.epilogue = {true, Activation::kSilu, true};
-      check(spec, {1, 20, 129, 300});
-      spec.epilogue = {true, Activation::kSilu, true, true};
-      check(spec, {1, 20, 129, 300});
-    }
-  }
+  for (const DType dtype : kTypes) check_all(byte_surroundings(dtype));
 }
 
 }  // namespace

@@ -45,16 +45,6 @@ std::int64_t checked_max(const GemmShape& shape, const std::vector<std::int64_t>
   return most;
 }
 
-std::vector<std::uint8_t> read_output(const GemmProblem& problem, std::int64_t m) {
-  std::vector<std::uint8_t> y(static_cast<std::size_t>(m) * output_row_bytes(problem.spec()));
-  cuda::check(cuda::driver().cuMemcpyDtoHAsync(
-                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y.data), y.size(),
-                  problem.stream().get()),
-              "cuMemcpyDtoHAsync");
-  problem.stream().synchronize();
-  return y;
-}
-
 double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProblem& problem,
                     std::int64_t m) {
   const GemmArgs args = problem.args(m);
@@ -68,6 +58,16 @@ double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProbl
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> read_output(const GemmProblem& problem, std::int64_t m) {
+  std::vector<std::uint8_t> y(static_cast<std::size_t>(m) * output_row_bytes(problem.spec()));
+  cuda::check(cuda::driver().cuMemcpyDtoHAsync(
+                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y.data), y.size(),
+                  problem.stream().get()),
+              "cuMemcpyDtoHAsync");
+  problem.stream().synchronize();
+  return y;
+}
 
 GemmCheck check_gemm(const GemmKernel& kernel, GemmProblem& problem, std::int64_t m) {
   GemmCheck check;

@@ -32,6 +32,9 @@ struct GemmCheckOptions {
 
 class GemmProblem;
 
+// The bytes of Y that the last launch with M has written.
+std::vector<std::uint8_t> read_output(const GemmProblem& problem, std::int64_t m);
+
 // The kernel's results for M against those of the problem's reference. Preconditions: a kernel of
 // the problem's spec whose workspace the problem has; a current context; M is one that it serves.
 GemmCheck check_gemm(const GemmKernel& kernel, GemmProblem& problem, std::int64_t m);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/families/all.h"
+#include "generator/families/byte_codes.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/scale_mode.h"
@@ -33,23 +34,12 @@ const char* way_text(const WarpgroupKernel& c) {
   return c.shares_in_pairs ? " in pairs" : " in parts";
 }
 
-std::string codes_of(const GemmSpec& spec) {
-  switch (spec.activation) {
-    case DType::kInt8:
-      return "Int8Codes";
-    case DType::kFp8E5m2:
-      return "E5m2Codes";
-    default:
-      return "E4m3Codes";
-  }
-}
-
 // What the operands, their products and the sums are.
 std::vector<std::string> sum_aliases(const GemmSpec& spec) {
   if (!spec.has_byte_activations()) {
     return {"using Products = HalfProducts<Value>;", "using Sums = FloatSums;"};
   }
-  const std::string tokens = codes_of(spec);
+  const std::string_view tokens = token_codes(spec.activation);
   const bool is_int8 = spec.activation == DType::kInt8;
   const ScaleMode mode = scale_mode_of_bytes(spec);
   // Sums of blocks are scaled before they are added, so are those of groups by the weights' scales.
@@ -62,10 +52,7 @@ std::vector<std::string> sum_aliases(const GemmSpec& spec) {
                         is_int8 ? "Int8Codes" : "E4m3Codes", tokens),
             fmt::format("using Sums = {};", sums)};
   }
-  const char* weights = spec.weight.type == WeightType::kInt    ? "Int8Codes"
-                        : spec.weight.type == WeightType::kE5m2 ? "E5m2Codes"
-                                                                : "E4m3Codes";
-  return {fmt::format("using WeightCodes = {};", weights),
+  return {fmt::format("using WeightCodes = {};", weight_codes(spec.weight.type)),
           fmt::format("using TokenCodes = {};", tokens), fmt::format("using Sums = {};", sums)};
 }
 

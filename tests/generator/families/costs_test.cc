@@ -10,6 +10,7 @@
 
 #include "generator/families/gemm_work.h"
 #include "generator/families/registry.h"
+#include "tests/byte_gemm.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -38,6 +39,15 @@ TEST(Costs, AreFewAndEachHasANameAMeaningAndAPositiveValue) {
   }
 }
 
+GemmSpec spec_for(const GemmFamily& family, std::int64_t k, int bits) {
+  GemmSpec spec = spec_of(4096, k);
+  spec.weight.bits = bits;
+  if (family.multiplies_halves()) return spec;
+  spec = byte_gemm(4096, k, DType::kInt8);
+  spec.path = Path::kAmpere;
+  return spec;
+}
+
 // A cost that no predicted time depends on would be measured for nothing. Some set a bound that
 // only other values reach, lower or higher ones.
 TEST(Costs, EachChangesThePredictedTimeOfSomeKernel) {
@@ -55,9 +65,7 @@ TEST(Costs, EachChangesThePredictedTimeOfSomeKernel) {
                                {8192, 64},
                                {8192, 8192}}) {
       for (const int bits : {2, 8}) {
-        GemmSpec spec = spec_of(4096, k);
-        spec.weight.bits = bits;
-        const Plan plan = unplanned(spec, target_from_name("h200"));
+        const Plan plan = unplanned(spec_for(*family, k, bits), target_from_name("h200"));
         for (const PlannedKernel& one : family->candidates(plan, {m, m})) {
           const double us = family->predicted_us(plan, one, m, values);
           for (std::size_t i = 0; i < values.size(); ++i) {

@@ -89,6 +89,20 @@ const std::vector<Format>& other_formats() {
   return all;
 }
 
+Format bytes(std::string_view name, W type, DType activation, Path path = Path::kAuto) {
+  return {name, [=](GemmSpec& spec) {
+            spec.weight.type = type;
+            spec.weight.bits = 8;
+            spec.weight.group_size = kPerChannel;
+            spec.weight.scale_dtype = kFp32;
+            spec.weight.interleave = Interleave::kSwizzle128b;
+            spec.activation = activation;
+            spec.activation_scale.granularity = RowGranularity::kToken;
+            spec.output = kFp16;
+            spec.path = path;
+          }};
+}
+
 using Shape = std::pair<std::int64_t, std::int64_t>;  // N, K
 // Layers of Llama 3 8B and 70B, Qwen 2.5 0.5B and 7B; one with few rows, one with very many.
 constexpr Shape kShapes[] = {
@@ -116,6 +130,19 @@ void print(std::string_view target, const Shape& shape, const Format& format) {
   }
 }
 
+// Activations of eight bits, and GPUs with kernels for them.
+void print_bytes(const Shape& shape) {
+  const Format int8 = bytes("W8A8", W::kInt, kInt8);
+  const Format fp8 = bytes("FP8A8", W::kE4m3, kFp8E4m3);
+  for (const char* target : {"h200", "b200", "a100", "rtx4090", "rtx5090", "t4"}) {
+    print(target, shape, int8);
+  }
+  for (const char* target : {"h200", "b200", "rtx4090"}) print(target, shape, fp8);
+  print("h200", shape, bytes("W8A8-turing", W::kInt, kInt8, Path::kTuring));
+  print("h200", shape, bytes("W8A8-ampere", W::kInt, kInt8, Path::kAmpere));
+  print("h200", shape, bytes("FP8A8-ampere", W::kE4m3, kFp8E4m3, Path::kAmpere));
+}
+
 void print_all() {
   for (const Shape& shape : kShapes) {
     for (const Format& format : formats()) print("h200", shape, format);
@@ -128,6 +155,7 @@ void print_all() {
     for (const char* target : {"h200", "b200", "a100"}) print(target, {8192, 8192}, format);
   }
   for (const Target& target : known_targets()) print(target.name, {4096, 16384}, kW4);
+  for (const Shape& shape : {kShapes[1], kShapes[4], kShapes[8]}) print_bytes(shape);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "heddle/error.h"
+#include "tests/byte_gemm.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/generator/plan_refusals.h"
 
@@ -86,6 +87,31 @@ TEST(PlanRandom, AReasonOrASoundPlan) {
   }
   EXPECT_GT(plans, 500);
   EXPECT_GT(refusals, 500);
+}
+
+TEST(PlanRandom, AReasonOrASoundPlanOfTwoOperandsOfEightBits) {
+  RandomSpecs specs;
+  int plans = 0, refusals = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const GemmSpec drawn = specs.next();
+    constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
+    GemmSpec gemm = byte_gemm(drawn.shape.n, drawn.shape.k, kTypes[i % 3]);
+    gemm.shape = drawn.shape;
+    gemm.tile = drawn.tile;
+    gemm.path = drawn.path;
+    const Target target = target_from_name(specs.target());
+    SCOPED_TRACE(Spec::from_gemm(gemm).canonical_json() + " for " + target.name);
+    try {
+      expect_sound(resolve(Spec::from_gemm(gemm), target));
+      ++plans;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kUnsupported) << error.what();
+      EXPECT_FALSE(error.problems().empty());
+      ++refusals;
+    }
+  }
+  EXPECT_GT(plans, 300);
+  EXPECT_GT(refusals, 300);
 }
 
 // A shard that begins inside of a group is served where a whole matrix is. Its chunks are larger: a

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "generator/planner/candidates.h"
+#include "tests/byte_gemm.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -52,7 +53,7 @@ void expect_same(const Plan& plan, const PlannedKernel& kernel, const TileSpec& 
   GemmSpec spec = plan.spec.gemm();
   spec.shape.m_min = spec.shape.m_max = kernel.size_max;
   // Without a path, a tile asks for the kernels that cp.async or registers feed.
-  if (!is_tiles(kernel)) spec.path = Path::kHopper;
+  if (!is_tiles(kernel) && kernel.family != byte_tiles_family()) spec.path = Path::kHopper;
   spec.tile = tile;
   const std::optional<Error> refused = plan_error(Spec::from_gemm(spec), plan.target.name.c_str());
   if (refused) {
@@ -102,6 +103,18 @@ TEST(ShownTile, AsTheSpecsTileItGivesTheSameKernel) {
     }
   }
   EXPECT_EQ(families, (std::set<std::string>{"stream", "tiles", "warpgroup"}));
+}
+
+TEST(ShownTile, OfTwoOperandsOfEightBits) {
+  for (const char* target : {"t4", "a100", "rtx4090", "b200", "rtx5090"}) {
+    for (const auto& [n, k] : {std::pair{4096, 4096}, {6144, 4096}, {1024, 8192}, {520, 672}}) {
+      const Plan plan = plan_of(byte_gemm(n, k, DType::kInt8), target);
+      for (const PlannedKernel& kernel : plan.kernels) {
+        SCOPED_TRACE(std::string(target) + " " + kernel_label(kernel));
+        expect_same(plan, kernel, tile_of_plan(kernel));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// What codes of eight bits are called in templates.
+#ifndef HEDDLE_GENERATOR_FAMILIES_BYTE_CODES_H_
+#define HEDDLE_GENERATOR_FAMILIES_BYTE_CODES_H_
+
+#include <string_view>
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Of X. Precondition: it has eight bits.
+inline std::string_view token_codes(DType activation) {
+  return activation == DType::kInt8      ? "Int8Codes"
+         : activation == DType::kFp8E5m2 ? "E5m2Codes"
+                                         : "E4m3Codes";
+}
+
+// Of weights that such X is multiplied by.
+inline std::string_view weight_codes(WeightType type) {
+  return type == WeightType::kInt    ? "Int8Codes"
+         : type == WeightType::kE5m2 ? "E5m2Codes"
+                                     : "E4m3Codes";
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_BYTE_CODES_H_

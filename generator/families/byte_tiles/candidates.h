@@ -1,0 +1,27 @@
+// The tiles of mma.sync that could serve a GEMM of two operands of eight bits: their size, their
+// warps and what feeds them.
+#ifndef HEDDLE_GENERATOR_FAMILIES_BYTE_TILES_CANDIDATES_H_
+#define HEDDLE_GENERATOR_FAMILIES_BYTE_TILES_CANDIDATES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "byte_tiles/config.h"
+#include "generator/families/fields.h"
+#include "generator/families/gemm_family.h"
+
+namespace heddle {
+
+// As GemmFamily::candidates(), refusals() and why_none().
+std::vector<PlannedKernel> byte_tiles_candidates(const Plan& plan, const MRange& m);
+std::vector<Problem> byte_tiles_refusals(const Plan& plan, const MRange& m);
+std::string why_no_byte_tiles(const Plan& plan);
+
+// The parameters and the prediction, as in GemmFamily.
+const std::vector<CostParameter>& byte_tiles_cost_parameters();
+double byte_tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_BYTE_TILES_CANDIDATES_H_

@@ -1,0 +1,107 @@
+// GEMM on the GPU of two operands of eight bits by mma.sync: the cases of those by wgmma, by each
+// path that the GPU has, every tile, and the bits of wgmma.
+#include "generator/target/capabilities.h"
+#include "runtime/context.h"
+#include "tests/gpu/byte_cases.h"
+#include "tests/gpu/gemm_fixture.h"
+#include "tools/gpu_harness/gemm_problem.h"
+
+namespace heddle {
+namespace {
+
+constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3};
+
+class ByteTilesGpu : public GemmGpu, public testing::WithParamInterface<Path> {
+ protected:
+  void SetUp() override {
+    GemmGpu::SetUp();
+    if (IsSkipped()) return;
+    if (GetParam() == Path::kAmpere && !has_async_copies(target())) GTEST_SKIP() << "no cp.async";
+  }
+  // Specs that the GPU has no type for by this path are left out.
+  void check_by_path(GemmSpec spec, const std::vector<std::int64_t>& m_list) {
+    const bool fp8 = spec.activation != DType::kInt8;
+    if (fp8 && (GetParam() == Path::kTuring || !has_fp8_mma(target()))) return;
+    const bool bf16 = spec.output == DType::kBf16 || spec.weight.scale_dtype == DType::kBf16;
+    if (bf16 && !has_bf16(target())) return;
+    spec.path = GetParam();
+    check(spec, m_list);
+  }
+  void check_all(const std::vector<ByteGemmCase>& cases) {
+    for (const ByteGemmCase& one : cases) check_by_path(one.spec, one.m_list);
+  }
+};
+
+TEST_P(ByteTilesGpu, RaggedShapesAndEveryRangeOfTokens) {
+  for (const DType dtype : kTypes) check_all(ragged_byte_cases(dtype));
+}
+TEST_P(ByteTilesGpu, ShapesOfModels) {
+  for (const DType dtype : kTypes) check_all(model_byte_cases(dtype));
+}
+TEST_P(ByteTilesGpu, EveryPairOfTypes) { check_all(byte_pair_cases()); }
+TEST_P(ByteTilesGpu, ScalesAndZeroPoints) {
+  for (const DType dtype : kTypes) check_all(byte_scale_cases(dtype));
+}
+TEST_P(ByteTilesGpu, WhatSurroundsTheProduct) {
+  for (const DType dtype : kTypes) check_all(byte_surroundings(dtype));
+}
+
+TEST_P(ByteTilesGpu, EveryTile) {
+  for (const DType dtype : kTypes) {
+    for (const int tile_m : {8, 16, 24, 32, 64, 128}) {
+      for (const int tile_n : {16, 32, 48, 64, 128}) {
+        // Warps along K alone, or along N, too; those of 128 tokens share them.
+        for (const int warps_n : {1, 4}) {
+          if (tile_n % (16 * warps_n) != 0) continue;
+          GemmSpec spec = byte_gemm(1032, 1184, dtype);
+          spec.tile.m = tile_m;
+          spec.tile.n = tile_n;
+          spec.tile.k = warps_n == 1 ? 512 : 128;
+          spec.tile.warps_n = warps_n;
+          spec.tile.warps_k = warps_n == 1 ? 4 : 1;
+          spec.tile.warps_m = tile_m == 128 ? 2 : 1;
+          // Sums of warps along K that no shared memory has room for.
+          if (warps_n == 1 && (tile_m == 128 || tile_m * tile_n > 2048)) continue;
+          check_by_path(spec, {1, tile_m - 1, tile_m, tile_m + 1, 3 * tile_m + 5});
+          if (spec.tile.k != 128) continue;
+          spec.tile.split_k = 3;
+          check_by_path(spec, {tile_m, tile_m + 1});
+        }
+      }
+    }
+  }
+}
+
+// Integers are added exactly and scaled in the same order, whichever instruction multiplies them.
+TEST_P(ByteTilesGpu, GivesTheBitsOfWgmma) {
+  if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
+  for (ByteGemmCase& one : byte_surroundings(DType::kInt8)) {
+    one.spec.activation_scale.symmetric = one.spec.epilogue.bias;
+    GemmSpec older = one.spec;
+    older.path = GetParam();
+    const std::vector<Spec> specs{Spec::from_gemm(one.spec), Spec::from_gemm(older)};
+    if (only_makes(specs)) continue;
+    const cuda::CurrentContext context;
+    GemmProblem problem(one.spec, one.m_list.back());
+    for (const std::int64_t m : one.m_list) {
+      std::vector<std::vector<std::uint8_t>> outputs;
+      for (const Spec& spec : specs) {
+        const auto kernel = runtime().kernel<GemmKernel>(spec);
+        problem.renew_workspace(kernel);
+        problem.poison_output(m);
+        kernel.launch(problem.args(m), problem.stream().get());
+        outputs.push_back(read_output(problem, m));
+      }
+      EXPECT_EQ(outputs[0], outputs[1]) << specs[1].canonical_json() << " M = " << m;
+    }
+  }
+}
+
+std::string path_name(const testing::TestParamInfo<Path>& info) {
+  return std::string(to_string(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Paths, ByteTilesGpu, testing::Values(Path::kTuring, Path::kAmpere),
+                         path_name);
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,115 @@
+// GEMM of two operands of eight bits on mma.sync: its kernels compile without spills for every
+// architecture from sm_75 on that has the types. Needs NVRTC, not a GPU.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/families/all.h"
+#include "generator/planner/choose.h"
+#include "generator/target/capabilities.h"
+#include "tests/byte_gemm.h"
+#include "tests/runtime/compile_check.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kOldest = 75;
+
+// One shape divides every tile, the other none.
+constexpr struct { std::int64_t n, k; } kShapes[] = {{4096, 4096}, {1032, 1312}};
+
+std::vector<Candidate> candidates_of(const Plan& plan, const MRange& m) {
+  std::vector<Candidate> found;
+  for (Candidate& one : gemm_candidates(plan, m)) {
+    if (one.kernel.family == byte_tiles_family()) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+// The candidate's kernel. Kernels of one build differ in their names.
+Source source_of(Plan plan, const Candidate& one, std::size_t number) {
+  const std::string name = fmt::format("{}_{}", plan.kernels.front().name, number);
+  plan.kernels = {planned_kernel(plan, one.kernel, name)};
+  return render(plan, 0);
+}
+
+// Each type of a GPU, FP8 with both ways to add.
+std::vector<GemmSpec> specs_of(const Target& target, std::int64_t n, std::int64_t k) {
+  std::vector<GemmSpec> specs;
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
+    if (dtype != DType::kInt8 && !has_fp8_mma(target)) continue;
+    GemmSpec spec = byte_gemm(n, k, dtype);
+    // With what takes the most registers at the end.
+    if (n % 16 != 0) spec.epilogue = {true, Activation::kGelu, true};
+    if (dtype == DType::kInt8) spec.activation_scale.symmetric = n % 16 == 0;
+    if (dtype == DType::kFp8E5m2) spec.accumulation = Accumulation::kFast;
+    if (has_wgmma(target)) spec.path = Path::kAmpere;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+class CompileByteTiles : public testing::TestWithParam<int> {};
+
+TEST_P(CompileByteTiles, WithoutSpills) {
+  const int arch = GetParam();
+  const Target target = target_from_name("sm_" + std::to_string(arch));
+  // The first of a generation takes a third of the cases, its siblings a twelfth.
+  const bool is_first =
+      arch == 75 || arch == 80 || arch == 89 || arch == 90 || arch == 100 || arch == 120;
+  const std::size_t turns = every_kernel() ? 1 : is_first ? 3 : 12;
+  std::vector<Source> sources;
+  std::size_t number = static_cast<std::size_t>(arch);
+  for (const auto& [n, k] : kShapes) {
+    for (const GemmSpec& spec : specs_of(target, n, k)) {
+      const Plan plan = resolve(Spec::from_gemm(spec), target);
+      for (const MRange& m : {MRange{1, 8}, MRange{9, 16}, MRange{17, 32}, MRange{33, 64},
+                              MRange{65, 128}, MRange{1025, 2048}}) {
+        if (number++ % turns != 0) continue;
+        const std::vector<Candidate> candidates = candidates_of(plan, m);
+        ASSERT_FALSE(candidates.empty()) << plan.spec.canonical_json() << " M " << m.max;
+        // The fastest, and in turn one of the others.
+        for (const std::size_t i : {std::size_t{0}, number * 7 % candidates.size()}) {
+          sources.push_back(source_of(plan, candidates[i], sources.size()));
+        }
+      }
+    }
+  }
+  for (const Source& source : sources) {
+    const bool turing = source.text.find("using Mma = ByteMmaTuring;") != std::string::npos;
+    EXPECT_EQ(turing, !has_async_copies(target));
+  }
+  expect_no_spills(sources, target);
+}
+
+std::vector<int> archs() {
+  std::vector<int> archs;
+  for (const int arch : runtime().compiler_archs()) {
+    if (arch >= kOldest) archs.push_back(arch);
+  }
+  return archs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileByteTiles, testing::ValuesIn(archs()),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+// The paths of older architectures can be asked for on newer ones, so that their numbers are tested
+// there.
+TEST(CompileByteTilesOnHopper, ByTheTuringPath) {
+  GemmSpec spec = byte_gemm(1032, 1312, DType::kInt8);
+  spec.path = Path::kTuring;
+  for (const BuildResult& result :
+       runtime().build(render_all(resolve(Spec::from_gemm(spec), target_from_name("h200"))))) {
+    const std::string& ptx = result.binary->ptx.str();
+    EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
+    EXPECT_EQ(ptx.find("m16n8k32"), std::string::npos);
+    EXPECT_NE(ptx.find("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
