@@ -1,5 +1,6 @@
 #include "generator/model/byte_activations.h"
 
+#include "generator/families/refuse.h"
 #include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 #include "heddle/error.h"
@@ -26,6 +27,20 @@ GemmSpec gemm_of(const Scheme& scheme) {
   gemm.weight.tensor_scale = scheme.tensor_scale;
   gemm.weight.scale_dtype = scheme.scale_dtype.value_or(DType::kFp32);
   return gemm;
+}
+
+Target target_of(int arch) {
+  Target target;
+  target.major = arch / 10;
+  target.minor = arch % 10;
+  return target;
+}
+
+std::string architectures_of(const GemmSpec& bytes) {
+  for (const int first : {75, 89}) {
+    if (takes_bytes(target_of(first), bytes)) return "sm_" + std::to_string(first) + " and newer";
+  }
+  return "sm_90 alone";
 }
 
 // Why parts cannot follow each other in whole blocks.
@@ -76,15 +91,28 @@ std::string activations_text(const ActivationScheme& activation) {
 std::string why_sixteen_bits(const Scheme& scheme, int arch) {
   const ActivationScheme& activation = *scheme.activation;
   if (!activation.unserved.empty()) return "none is made for checkpoints of " + activation.unserved;
-  Target target;
-  target.major = arch / 10;
-  target.minor = arch % 10;
-  if (arch != 0 && !has_wgmma(target)) {
-    return "sm_" + std::to_string(arch) + " has no kernel that takes " +
-           activations_text(activation) + ", sm_90 alone has";
-  }
   GemmSpec gemm = gemm_of(scheme);
-  return set_byte_activations(activation, blocks_of(scheme), DType::kFp16, &gemm);
+  std::string why = set_byte_activations(activation, blocks_of(scheme), DType::kFp16, &gemm);
+  if (!why.empty() || arch == 0) return why;
+  if (takes_bytes(target_of(arch), gemm)) return {};
+  return "sm_" + std::to_string(arch) + " has no kernel that takes " +
+         activations_text(activation) +
+         (decodes_to_bytes(gemm) ? " with weights of 4 bits, " : ", ") + "as those of " +
+         architectures_of(gemm) + " do";
+}
+
+std::string architectures_with_bytes(const Scheme& scheme) {
+  GemmSpec gemm = gemm_of(scheme);
+  set_byte_activations(*scheme.activation, blocks_of(scheme), DType::kFp16, &gemm);
+  return architectures_of(gemm);
+}
+
+bool takes_bytes(const Target& target, const GemmSpec& gemm) {
+  return refuse_pair(gemm, target).empty();
+}
+
+int rank_by_bytes(const Target& target) {
+  return has_wgmma(target) ? 2 : has_fp8_mma(target) ? 1 : 0;
 }
 
 std::string set_byte_activations(const ActivationScheme& activation, const ScaleBlocks& blocks,

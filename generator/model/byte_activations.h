@@ -9,6 +9,7 @@
 
 #include "generator/model/quantization.h"
 #include "heddle/spec.h"
+#include "heddle/target.h"
 
 namespace heddle {
 
@@ -32,9 +33,16 @@ void set_blocks(const ScaleBlocks& blocks, WeightSpec* weight);
 // "int8 per token".
 std::string activations_text(const ActivationScheme& activation);
 
+// Whether the target has kernels of such a gemm. Precondition: it has activations of eight bits.
+bool takes_bytes(const Target& target, const GemmSpec& gemm);
+// A target takes all that one of a smaller number takes.
+int rank_by_bytes(const Target& target);
+
 // Why no kernel takes the activations of the scheme on this architecture, 0 for any; empty where
 // one does, as far as the config tells. Precondition: scheme.activation.
 std::string why_sixteen_bits(const Scheme& scheme, int arch);
+// "sm_90 alone": whose kernels take them. Precondition: no reason against them for any.
+std::string architectures_with_bytes(const Scheme& scheme);
 
 // Gives a gemm whose shape and weights are set these activations and Y of type `output`; with
 // activations in groups also scales in these blocks. Where no kernel takes them the gemm stays as

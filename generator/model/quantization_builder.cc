@@ -48,8 +48,8 @@ void QuantizationBuilder::settle_activations(Scheme& scheme) {
   const std::string why = why_sixteen_bits(scheme, arch_);
   if (why.empty()) {
     return note_once("activations have 8 bits (" + activations_text(*scheme.activation) +
-                     "), which kernels of sm_90 alone take; --activations 16 (activation_bits) is "
-                     "for other GPUs");
+                     "), which kernels of " + architectures_with_bytes(scheme) +
+                     " take; --activations 16 (activation_bits) is for other GPUs");
   }
   scheme.activation.reset();
   note_once(std::string(kSixteenBitsNote) + ", because " + why);

@@ -198,6 +198,13 @@ TEST_F(ByteActivations, RepackWritesWhatTheReaderHas) {
   EXPECT_EQ(file.header().metadata.at("heddle.layout"), "4");
 }
 
+TEST_F(ByteActivations, AreTheSameBytesForAllGpusWithKernels) {
+  write(kStaticFp8, attention(TensorType::kF8E4M3, false, true));
+  repack("hopper.safetensors", 0, 90);
+  repack("ada.safetensors", 0, 89);
+  EXPECT_EQ(read_file(folder_ / "ada.safetensors"), read_file(folder_ / "hopper.safetensors"));
+}
+
 // Asked for, or since the GPU has no such kernel: the same bytes, and those of no activations.
 TEST_F(ByteActivations, SixteenBitsAreWhatTheyWere) {
   write(kStaticFp8, attention(TensorType::kF8E4M3, false, true));

@@ -125,12 +125,44 @@ TEST(ModelActivations, SixteenBitsOnRequestAreWhatTheyWere) {
   }
 }
 
-TEST(ModelActivations, OtherArchitecturesTakeSixteenBits) {
-  for (const int arch : {75, 80, 89, 100, 120}) {
-    const Model model = model_of(w8a8(), arch);
-    EXPECT_FALSE(has_bytes(model)) << arch;
-    EXPECT_NE(notes_of(model).find("sm_" + std::to_string(arch)), std::string::npos);
+// The specs of a model that takes 8 bits are the same on all of them.
+TEST(ModelActivations, ArchitecturesWithKernelsTakeEightBits) {
+  Json four = w8a8();
+  four["quantization_config"]["format"] = "pack-quantized";
+  group_of(four)["weights"]["num_bits"] = 4;
+  const struct {
+    Json config;
+    std::vector<int> take, take_not;
+    std::string whose;
+  } cases[] = {{w8a8(), {75, 80, 86, 89, 90, 100, 120}, {}, "sm_75 and newer"},
+               {fp8(), {89, 90, 100, 120}, {75, 80, 86}, "sm_89 and newer"},
+               {four, {90}, {75, 80, 89, 100, 120}, "sm_90 alone"}};
+  for (const auto& one : cases) {
+    const Model any = model_of(one.config);
+    ASSERT_TRUE(has_bytes(any)) << one.whose;
+    for (const int arch : one.take) {
+      const Model model = model_of(one.config, arch);
+      SCOPED_TRACE(arch);
+      EXPECT_NE(notes_of(model).find("kernels of " + one.whose + " take"), std::string::npos)
+          << notes_of(model);
+      ASSERT_EQ(model.kernels.size(), any.kernels.size());
+      EXPECT_EQ(first_gemm(model).activation, first_gemm(any).activation);
+    }
+    for (const int arch : one.take_not) {
+      const Model model = model_of(one.config, arch);
+      const std::string name = "sm_" + std::to_string(arch);
+      EXPECT_FALSE(has_bytes(model)) << name;
+      EXPECT_NE(notes_of(model).find(name + " has no kernel that takes"), std::string::npos);
+      EXPECT_NE(notes_of(model).find("those of " + one.whose + " do"), std::string::npos);
+    }
   }
+}
+
+TEST(ModelActivations, WhatIsTakenHasAPlan) {
+  const Model int8 = model_of(w8a8(), 80);
+  EXPECT_FALSE(resolve(int8.kernels.at(0).spec, target_from_name("sm_80")).kernels.empty());
+  const Model floats = model_of(fp8(), 89);
+  EXPECT_FALSE(resolve(floats.kernels.at(0).spec, target_from_name("sm_89")).kernels.empty());
 }
 
 TEST(ModelActivations, FormsThatNoKernelTakes) {

@@ -10,6 +10,7 @@ from command import CommandTest, ROOT
 from safetensors_file import load, save
 
 W8A8 = ROOT / "examples/models/llama-3-8b-w8a8/config.json"
+FP8_MODEL = ROOT / "examples/models/llama-3-8b-fp8/config.json"
 CONFIG = model(compressed("float-quantized", None, config_groups={"all": {
     "targets": ["Linear"], "weights": floats(),
     "input_activations": {"num_bits": 8, "type": "float", "strategy": "token",
@@ -45,9 +46,10 @@ class ActivationsTest(CommandTest):
         self.assertEqual({spec["activation"]["dtype"] for spec in sixteen
                           if spec["op"] == "gemm"}, {"bf16"})
         self.assertIn("in 16 bits", notes)
-        other, notes = self.specs(W8A8, "--target", "a100")
-        self.assertEqual(other, sixteen)
-        self.assertIn("sm_80 has no kernel that takes int8 per token", notes)
+        self.assertEqual(self.specs(W8A8, "--target", "a100")[0], bytes_)
+        other, notes = self.specs(FP8_MODEL, "--target", "a100")
+        self.assertEqual(other, self.specs(FP8_MODEL, "--activations", "16")[0])
+        self.assertIn("sm_80 has no kernel that takes fp8_e4m3 per ", notes)
 
     def check_agreement(self, config, tensors, plain):
         """`plain` is the config without what it says of activations."""
@@ -95,13 +97,13 @@ class ActivationsTest(CommandTest):
     def test_a_bundle_for_gpus_that_differ_reads_the_model_for_each(self):
         path = self.folder / "model.hdl"
         self.heddle("bundle", "create", "--specs", self.folder_of(CONFIG), "--targets",
-                    "a100,h200", "-o", path, check=0)
+                    "a100,rtx4090,h200", "-o", path, check=0)
         gemms = [entry for entry in self.heddle_json("bundle", "list", path)["entries"]
                  if "gemm" in entry["kernel"]]
         self.assertEqual({(entry["arch"], "fp8_e4m3_token" in entry["kernel"]) for entry in gemms},
-                         {("sm_80", False), ("sm_90a", True)})
+                         {("sm_80", False), ("sm_89", True), ("sm_90a", True)})
         done = self.heddle("bundle", "create", "--specs", "-", "--targets", "h200,a100", "-o",
-                           self.folder / "model.hdl", stdin=W8A8.read_bytes(), check=2)
+                           self.folder / "model.hdl", stdin=FP8_MODEL.read_bytes(), check=2)
         self.assertIn("--activations 16", done.err)
 
 

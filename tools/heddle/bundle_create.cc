@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "generator/target/capabilities.h"
+#include "generator/model/byte_activations.h"
 #include "heddle/bundle.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
@@ -55,6 +55,14 @@ Model read_kernels(const std::string& argument, const std::string& kv, PackComma
   return model;
 }
 
+// Whether the target has kernels of all its gemms with activations of 8 bits.
+bool takes_bytes_of(const Model& model, const Target& target) {
+  return std::all_of(model.kernels.begin(), model.kernels.end(), [&](const ModelKernel& kernel) {
+    return kernel.spec.op() != Op::kGemm || !kernel.spec.gemm().has_byte_activations() ||
+           takes_bytes(target, kernel.spec.gemm());
+  });
+}
+
 void add_pairs(const Model& model, const std::vector<Target>& targets,
                std::vector<BundleRequest>* pairs) {
   for (const ModelKernel& kernel : model.kernels) {
@@ -62,36 +70,37 @@ void add_pairs(const Model& model, const std::vector<Target>& targets,
   }
 }
 
-// Targets with kernels of 8-bit activations get these, where the model has some; the others then
-// get those of 16 bits.
+// The model as the target with the most kernels of 8-bit activations takes it; targets that lack
+// some of these then get it as they take it.
 std::vector<BundleRequest> pairs_of_model(const std::string& argument, const std::string& kv,
                                           const PackCommandOptions& pack,
                                           const std::vector<Target>& targets) {
+  const auto has_fewer = [](const Target& a, const Target& b) {
+    return rank_by_bytes(a) < rank_by_bytes(b);
+  };
+  const Target& first = *std::max_element(targets.begin(), targets.end(), has_fewer);
+  const Model model = read_kernels(argument, kv, pack, first);
+  const auto takes_model = [&](const Target& target) {
+    return model.layers.empty() || rank_by_bytes(target) == rank_by_bytes(first) ||
+           takes_bytes_of(model, target);
+  };
   std::vector<Target> with;
-  std::vector<Target> without;
-  std::partition_copy(targets.begin(), targets.end(), std::back_inserter(with),
-                      std::back_inserter(without), has_wgmma);
-  const Model model =
-      read_kernels(argument, kv, pack, with.empty() ? targets.front() : with.front());
-  const bool bytes =
-      !model.layers.empty() &&
-      std::any_of(model.kernels.begin(), model.kernels.end(), [](const ModelKernel& kernel) {
-        return kernel.spec.op() == Op::kGemm && kernel.spec.gemm().has_byte_activations();
-      });
+  std::map<int, std::vector<Target>> without;  // by rank
+  for (const Target& target : targets) {
+    (takes_model(target) ? with : without[rank_by_bytes(target)]).push_back(target);
+  }
   std::vector<BundleRequest> pairs;
-  if (!bytes || without.empty()) {
-    add_pairs(model, targets, &pairs);
-    return pairs;
-  }
-  if (argument == "-") {
-    throw Error(ErrorCategory::kUsage, "tool.targets_differ",
-                fmt::format("{} has no kernels of 8-bit activations and {} has: the model is read "
-                            "for each, which standard input cannot be; give a file, or "
-                            "--activations 16",
-                            without.front().name, with.front().name));
-  }
   add_pairs(model, with, &pairs);
-  add_pairs(read_kernels(argument, kv, pack, without.front()), without, &pairs);
+  for (const auto& [rank, others] : without) {
+    if (argument == "-") {
+      throw Error(ErrorCategory::kUsage, "tool.targets_differ",
+                  fmt::format("{} has no kernels of some 8-bit activations and {} has: the model "
+                              "is read for each, which standard input cannot be; give a file, or "
+                              "--activations 16",
+                              others.front().name, first.name));
+    }
+    add_pairs(read_kernels(argument, kv, pack, others.front()), others, &pairs);
+  }
   return pairs;
 }
 
