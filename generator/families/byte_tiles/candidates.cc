@@ -173,7 +173,7 @@ class Candidates {
   // through registers, and addresses: what these take was found by compiling.
   bool fits_registers(const ByteTilesConfig& c, int blocks_per_sm) const {
     const int sets = c.converts ? 3 : 2;  // one set, and the same in FP16
-    const int others = c.converts ? 80 : 40;
+    const int others = c.converts ? 96 : 40;
     const int fragments = sets * (4 * c.row_tiles() + 2 * c.token_tiles());
     const int held = c.by_registers ? c.stage_bytes() / (4 * c.threads()) : 0;
     return sum_registers(c) + fragments + held + others <=
