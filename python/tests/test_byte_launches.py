@@ -112,8 +112,8 @@ def test_a_scale_of_codes_is_an_argument(heddle, driver, runtime):
     codes = {"dtype": "int8", "granularity": "tensor"}
     halves = {**byte_spec("int8"), "weight": {"bits": 4}, "activation": {"dtype": "fp16"}}
     scale = DlpackArray((1,), "float32", pointer=0x200004)
-    for spec, x, bias in ((byte_spec("int8"), "int8", "float32"), (halves, "float16", "float16")):
-        spec = {**spec, "output": codes}
+    for gemm, x, bias in ((byte_spec("int8"), "int8", "float32"), (halves, "float16", "float16")):
+        spec = {**gemm, "output": codes}
         kernel = runtime.kernel(spec)
         more = {"x_scales": DlpackArray((4,), "float32")} if x == "int8" else {}
         given = arguments_of(heddle, kernel, spec, x=DlpackArray((4, K), x),

@@ -2,11 +2,11 @@
 // together.
 #pragma once
 
-#include "primitives/sync.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
 #include "steps/output.cuh"
+#include "warpgroup/found_scales.cuh"
 #include "warpgroup/rounded.cuh"
 #include "warpgroup/shape.cuh"
 
@@ -121,7 +121,9 @@ struct WgmmaStore {
       if (i == passes) meet_for_group();
       put_pass(sum, pass);
       warpgroup_barrier(1 + warpgroup);
-      run_group_pass<kPassTokens>(piece, first, first_tile + pass % S::kRowTiles, stores);
+      WgmmaFoundScales<Config>{memory, output, m, warpgroup, thread}.template run<kPassTokens>(
+          first, first_tile + pass % S::kRowTiles, stores,
+          [&](int of_place) { return token_at(piece, of_place); });
       warpgroup_barrier(1 + warpgroup);
     }
     meet_for_group();  // the next piece has other magnitudes
@@ -129,55 +131,6 @@ struct WgmmaStore {
   static __device__ __forceinline__ void meet_for_group() {
     if constexpr (!Config::value.has_own_groups()) {
       warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
-    }
-  }
-
-  // Eight threads have 64 rows of a token, or four.
-  template <int kTokens>
-  __device__ __forceinline__ void run_group_pass(const Piece& piece, int place, int row_tile,
-                                                 bool stores) const {
-    using Result = typename Config::Result;
-    constexpr int kGroupTiles = Config::value.scale_rows() / 64;
-    const int tile = row_tile % S::kTileRowTiles;
-#pragma unroll
-    for (int i = thread; i < kTokens * kRowThreads; i += 128) {
-      const int own = i / kRowThreads;
-      const int token = token_at(piece, place + own);
-      const int row = 64 * row_tile + i % kRowThreads * kRows;
-      const bool inside = token >= 0 && (!S::kRowsMayEnd || row < output.shape.n);
-      const i64 offset = output.offset_of(token, row);
-      const u32 at = memory.pass(warpgroup) + 4 * (own * S::kPassRow + i % kRowThreads * kRows);
-      Sums8 y = {};
-      if (inside) {
-        y = output.outputs(offset, row, [&](int half) {
-          Sums8 sum = {};
-          add_floats(sum, load_shared_floats(at + 32 * half),
-                     load_shared_floats(at + 32 * half + 16));
-          return sum;
-        });
-      }
-      if (!stores) {
-        float most = largest_magnitude(y);
-#pragma unroll
-        for (int mask = 1; mask < kRowThreads; mask *= 2) {
-          most = max_or_nan(most, shuffle_xor(most, mask));
-        }
-        if (i % kRowThreads == 0) store_shared_float(memory.magnitude(tile, place + own), most);
-        continue;
-      }
-      float most = 0.0f;
-#pragma unroll
-      for (int t = 0; t < kGroupTiles; ++t) {
-        const u32 of_tile = memory.magnitude(tile / kGroupTiles * kGroupTiles + t, place + own);
-        most = max_or_nan(most, float_from_bits(load_shared_4(of_tile)));
-      }
-      if (!inside) continue;
-      const FoundScale scale = Result::scale_of(most);
-      Result::Codes::store(output.y + offset, y, scale.of_codes);
-      if (row % Config::value.scale_rows() != 0) continue;
-      constexpr int kColumns = Result::kColumns;
-      Result::store_scale(output.y_scales, token, m, row / Config::value.scale_rows(),
-                          (output.columns() + kColumns - 1) / kColumns, scale.bits);
     }
   }
 
