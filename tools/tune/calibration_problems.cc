@@ -31,6 +31,22 @@ CalibrationProblem problem(const Format& format, std::int64_t n, std::int64_t k,
   return one;
 }
 
+// INT8 times INT8 by mma.sync, on sm_90, too, where plans prefer wgmma. The path turing has four
+// times as many instructions.
+CalibrationProblem byte_problem(Path path, std::int64_t n, std::int64_t k,
+                                std::vector<std::int64_t> m) {
+  CalibrationProblem one =
+      problem({path == Path::kTuring ? "W8A8 turing" : "W8A8", 8, kPerChannel, DType::kInt8}, n, k,
+              std::move(m));
+  one.gemm.weight.type = WeightType::kInt;
+  one.gemm.weight.scale_dtype = DType::kFp32;
+  one.gemm.weight.interleave = Interleave::kSwizzle128b;
+  one.gemm.activation_scale.granularity = RowGranularity::kToken;
+  one.gemm.output = DType::kFp16;
+  one.gemm.path = path;
+  return one;
+}
+
 }  // namespace
 
 std::vector<CalibrationProblem> calibration_problems() {
@@ -44,6 +60,9 @@ std::vector<CalibrationProblem> calibration_problems() {
       problem(kW2, 1536, 6144, {1, 16, 96}),
       problem(kW4, 8192, 28672, {1, 8, 64, 128}),
       problem(kW8, 512, 8192, {1, 4, 32}),
+      byte_problem(Path::kAmpere, 4096, 4096, {1, 16, 64, 256, 1024}),
+      byte_problem(Path::kTuring, 1536, 8192, {1, 16, 64, 512}),
+      byte_problem(Path::kTuring, 14336, 2048, {1, 16, 64, 256}),
   };
 }
 

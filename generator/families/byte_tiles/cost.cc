@@ -20,7 +20,6 @@ enum Cost {
   kStart,
   kStage,
   kIssue,
-  kWarpIssue,
   kLatency,
   kSmBytes,
   kSumBytes,
@@ -51,7 +50,6 @@ const std::vector<CostParameter>& byte_tiles_cost_parameters() {
       {"start", "clocks", "of a launch, up to the first products of its blocks", 2106},
       {"stage", "clocks", "of each stage: waiting for it and freeing it", 172},
       {"issue", "instructions a clock", "that the warps of an SM reach together", 2.66, kMostIssue},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.55, kMostWarpIssue},
       {"latency", "clocks", "from the request of a stage to its arrival", 311},
       {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 64.0,
        kMostSmBytes},
@@ -79,7 +77,6 @@ double byte_tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t
 
   // Of a stage.
   const double chunks = 1.0 * c.stage_chunks() * c.warps_m * c.warps_n;  // of all warps
-  const double warps = c.threads() / 32.0;
   const double instructions =
       chunks * chunk_instructions(c) + kCopySlots * c.stage_bytes() / kLoadBytes;
   const double issue = instructions / costs[kIssue];
@@ -88,11 +85,9 @@ double byte_tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t
   const double shared = (chunks * fragment_loads(c) * kLoadBytes + c.stage_bytes()) / kSharedBytes;
   const double fetch =
       fetch_clocks(c.stage_bytes(), costs[kSmBytes], costs[kLatency], c.stages, stages);
-  const double alone = instructions / warps / costs[kWarpIssue];
   // Fragments are loaded, and promoted, beside products.
   const double compute = side_by_side(multiply, std::max(issue, shared), costs[kOverlap]);
-  const double step =
-      std::max(sharers * side_by_side(compute, fetch, costs[kOverlap]), alone) + 2 * costs[kStage];
+  const double step = sharers * side_by_side(compute, fetch, costs[kOverlap]) + 2 * costs[kStage];
 
   const double tile_bytes = 4.0 * c.tile_m * c.tile_n;
   const double sums = tile_bytes * c.warps_k / costs[kSumBytes];

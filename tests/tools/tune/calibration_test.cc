@@ -86,7 +86,7 @@ TEST(Calibration, FindsCostsThatPredictWhatWasHeldOut) {
       EXPECT_TRUE(measured.not_measured.empty());
       EXPECT_EQ(measured.cells.size(), cells_in(jobs));
       const std::vector<FamilyCalibration> families = calibrate(measured.cells);
-      EXPECT_EQ(families.size(), std::string(gpu) == "h100" ? gemm_families().size() : 2U);
+      EXPECT_EQ(families.size(), std::string(gpu) == "h100" ? gemm_families().size() : 3U);
       for (const FamilyCalibration& one : families) {
         SCOPED_TRACE(testing::Message() << one.family->name() << " on " << gpu << ", " << seed);
         EXPECT_EQ(one.verdict, CalibrationVerdict::kBetter);
@@ -207,7 +207,7 @@ TEST(Calibration, KernelsWithWrongResultsTakeNoPartAndAreTold) {
     EXPECT_TRUE(fault.ends_with(": wrong results")) << fault;
   }
   for (const FamilyCalibration& one : calibrate(measured.cells)) {
-    EXPECT_EQ(one.family->name(), "tiles");
+    EXPECT_NE(one.family->name(), "gemv");
   }
 }
 
