@@ -33,7 +33,8 @@ void set_blocks(const ScaleBlocks& blocks, WeightSpec* weight);
 // "int8 per token".
 std::string activations_text(const ActivationScheme& activation);
 
-// Whether the target has kernels of such a gemm. Precondition: it has activations of eight bits.
+// Whether models take kernels of such a gemm on the target: it has some, and others are not faster.
+// Precondition: it has activations of eight bits.
 bool takes_bytes(const Target& target, const GemmSpec& gemm);
 // A target takes all that one of a smaller number takes.
 int rank_by_bytes(const Target& target);

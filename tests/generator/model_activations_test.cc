@@ -135,7 +135,7 @@ TEST(ModelActivations, ArchitecturesWithKernelsTakeEightBits) {
     std::vector<int> take, take_not;
     std::string whose;
   } cases[] = {{w8a8(), {75, 80, 86, 89, 90, 100, 120}, {}, "sm_75 and newer"},
-               {fp8(), {89, 90, 100, 120}, {75, 80, 86}, "sm_89 and newer"},
+               {fp8(), {89, 90, 120}, {75, 80, 86}, "sm_89, sm_90, sm_120 and newer"},
                {four, {90}, {75, 80, 89, 100, 120}, "sm_90 alone"}};
   for (const auto& one : cases) {
     const Model any = model_of(one.config);
@@ -156,6 +156,15 @@ TEST(ModelActivations, ArchitecturesWithKernelsTakeEightBits) {
       EXPECT_NE(notes_of(model).find("those of " + one.whose + " do"), std::string::npos);
     }
   }
+}
+
+TEST(ModelActivations, CodesThatBecomeFp16StaySixteenBits) {
+  const Model model = model_of(fp8(), 100);
+  EXPECT_FALSE(has_bytes(model));
+  EXPECT_NE(notes_of(model).find("because mma.sync of sm_100 multiplies FP8 as FP16"),
+            std::string::npos)
+      << notes_of(model);
+  EXPECT_TRUE(has_bytes(model_of(w8a8(), 100)));
 }
 
 TEST(ModelActivations, WhatIsTakenHasAPlan) {
