@@ -12,12 +12,12 @@ void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* r
   const bool is_decoded = decodes_to_bytes(spec);
   if (!is_decoded && !spec.weight.has_blocks()) return;
   const char* const what = is_decoded ? "weights of 4 bits become codes of 8 bits for wgmma alone"
-                                      : "scales of groups meet the sums of wgmma alone";
+                                      : "scales of blocks meet the sums of wgmma alone";
   reasons->unless(
-      has_wgmma(target), is_decoded ? "/weight/bits" : "/activation/granularity",
+      has_wgmma(target), is_decoded ? "/weight/bits" : "/weight/group_rows",
       [&] { return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch()); },
-      [&] { return is_decoded ? std::to_string(spec.weight.bits) : "\"group\""; },
-      is_decoded ? "8" : "\"tensor\", \"token\"");
+      is_decoded ? spec.weight.bits : spec.weight.group_rows,
+      is_decoded ? "8" : "1, with a scale for each token or one for all");
   reasons->unless(
       spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
       [&] { return fmt::format("{}, which is of the path hopper", what); },

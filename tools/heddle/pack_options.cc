@@ -62,9 +62,10 @@ void add_layer_options(CLI::App& command, PackCommandOptions* options) {
       ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
       ->check(CLI::IsMember({8, 4}));
   command
-      .add_option("--activations", options->request.activation_bits,
-                  "16: activations stay in 16 bits where the model says 8, which kernels of sm_90 "
-                  "alone take: say it to both repack and build")
+      .add_option(
+          "--activations", options->request.activation_bits,
+          "16: activations stay in 16 bits where the model says 8, which not all GPUs take: say it "
+          "to both repack and build")
       ->type_name("BITS")
       ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
       ->check(CLI::IsMember({16}));

@@ -20,8 +20,8 @@ void add_repack_command(CLI::App& app, Action* action) {
           [options](const std::string& name) {
             options->pack.request.arch = target_from_name(name).arch();
           },
-          "GPU that the weights are for, as of heddle build: kernels of sm_90 alone take "
-          "activations of 8 bits; without it, one that has what the model says")
+          "GPU that the weights are for, as of heddle build: not all take activations of 8 bits; "
+          "without it, one that has what the model says")
       ->type_name("NAME");
   command->footer(
       "Each layer becomes <layer>.heddle (U8), with its spec in the file's metadata under the\n"

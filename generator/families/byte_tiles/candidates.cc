@@ -236,7 +236,7 @@ class Candidates {
 const char* why_excluded(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
   if (const char* const why = why_no_output_scales(spec)) return why;
-  if (spec.weight.has_blocks()) return "scales of groups meet the sums of wgmma alone";
+  if (spec.weight.has_blocks()) return "scales of blocks meet the sums of wgmma alone";
   if (decodes_to_bytes(spec)) return "weights of 4 bits become codes of 8 bits for wgmma alone";
   if (spec.path == Path::kHopper) return "the spec asks for the path hopper";
   if (spec.path == Path::kAuto && has_wgmma(plan.target)) {

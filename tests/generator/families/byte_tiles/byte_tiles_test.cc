@@ -80,7 +80,7 @@ TEST(ByteTiles, RefuseByName) {
       {with_path(int8, Path::kAmpere), "sm_75", "no cp.async"},
       {with_path(int8, Path::kHopper), "a100", "no bulk copies"},
       {with_path(int8, Path::kHopper), "b200", "on sm_90 alone"},
-      {block_gemm(256, 512), "rtx4090", "scales of groups meet the sums of wgmma"},
+      {block_gemm(256, 512), "rtx4090", "/weight/group_rows: scales of blocks meet"},
       {with_path(block_gemm(256, 512), Path::kAmpere), "h100", "which is of the path hopper"},
       {four_bit_gemm(256, 512, DType::kInt8), "a100", "weights of 4 bits become codes of 8 bits"},
       {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/weight/bits"},
