@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-// Each aligned to 16 bytes, but x_scales, unless they are of groups, x_zero_points and y_scales
+// Each aligned to 16 bytes, but x_scales and y_scales, unless they are of groups, and x_zero_points
 // to 4.
 struct GemmArgs {
   DeviceInput x;  // [M, K] row-major, the activation's dtype

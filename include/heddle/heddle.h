@@ -143,7 +143,7 @@ typedef struct heddle_gemm_args {
                                has ended: synchronise once after packing on the GPU */
   heddle_output y;          /* [M, N], or [M, N/2] with a gated epilogue, of the output's dtype */
   heddle_input bias;        /* [N] */
-  heddle_input residual;    /* as y, where that has 8 bits as bias; may be y */
+  heddle_input residual;    /* as y, and may be y; where that has 8 bits as bias, and not y */
   heddle_input pre_scale;   /* [K] of the activation's dtype */
   heddle_input permutation; /* [K] int32 */
   heddle_output workspace;  /* zeroed once before its first use */
@@ -153,8 +153,9 @@ typedef struct heddle_gemm_args {
   heddle_input x_scales;
   heddle_input x_zero_points;
   int64_t x_scale_stride; /* a multiple of 4, at least m; 0: the least one */
-  heddle_output y_scales; /* of y of 8 bits: with granularity tensor FP32, one, read; with group
-                             written, as x_scales with x_scale_stride 0 */
+  heddle_output y_scales; /* of y of 8 bits: with granularity tensor FP32, one, read, which no
+                             kernel that may still run writes; with group written, as x_scales
+                             with x_scale_stride 0 */
 } heddle_gemm_args;
 
 typedef struct heddle_weight_source {

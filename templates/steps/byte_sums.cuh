@@ -95,7 +95,7 @@ struct ByteSums : SumArithmetic<OfSum> {
              {float_from_bits(static_cast<u32>(scales >> 32)), static_cast<int>(zeros >> 32)}}};
   }
 
-  // Of rows g and g + 8 of a row block; past the end of W zeros.
+  // Of rows g and g + 8 of a row block; past the last one zeros, but ones with kGroup.
   template <class Config>
   static __device__ __forceinline__ OfRows of_rows(const u8* weights, const WeightShape& shape,
                                                    int row_block, int g) {

@@ -37,7 +37,7 @@ struct Output {
   const u8* bias;
   const u8* residual;
   WeightShape shape;  // a constant of Config, or what the launch gives
-  u8* y_scales;       // of codes of eight bits: FP32, which no kernel writes while this one runs
+  u8* y_scales;       // of codes: one FP32 that no running kernel writes; of groups: written here
 
   // Bytes from the beginning of Y to the output of a token and a row of the packed weights; `row`
   // is a multiple of kRows.
