@@ -12,14 +12,14 @@ std::int64_t Family::most_size(const Plan& /*plan*/, const PlannedKernel& kernel
 
 std::int64_t Family::size_step(const PlannedKernel& /*kernel*/) const noexcept { return 0; }
 
-std::size_t Family::workspace_bytes(const Plan& /*plan*/, const PlannedKernel& /*kernel*/,
-                                    std::int64_t /*size*/) const noexcept {
-  return 0;
+std::size_t Family::workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
+                                    std::int64_t size) const noexcept {
+  return reserved_workspace_bytes(plan, kernel, size);
 }
 
-std::size_t Family::max_workspace_bytes(const Plan& /*plan*/,
-                                        const PlannedKernel& /*kernel*/) const noexcept {
-  return 0;
+std::size_t Family::max_workspace_bytes(const Plan& plan,
+                                        const PlannedKernel& kernel) const noexcept {
+  return reserved_workspace_bytes(plan, kernel, kernel.size_max);
 }
 
 std::size_t Family::reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& /*kernel*/,

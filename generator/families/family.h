@@ -54,7 +54,8 @@ class Family {
   // Launches whose ceil(size / step) is equal are alike; 0: they depend on more than the size.
   virtual std::int64_t size_step(const PlannedKernel& kernel) const noexcept;
 
-  // None of the three allocates. Bytes of workspace that a launch with this size needs, 0 if none.
+  // None of the three allocates. Bytes of workspace that a launch with this size needs, 0 if none;
+  // unless a family says otherwise, those of its counters and sums.
   virtual std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                                       std::int64_t size) const noexcept;
   // The most that a launch needs, of all sizes that the kernel serves.

@@ -1,6 +1,6 @@
 // GEMM of two operands of eight bits on mma.sync: Y[M, N] = X[M, K] * W[N, K]^T, INT8 from sm_75
-// on, FP8 from sm_89 on, for every M. Weights are the A operand and tokens the N dimension, so that
-// one to eight tokens waste nothing; nothing is decoded, and scales meet the sums.
+// on, FP8 from sm_89 on, for every M. Weights are the A operand and tokens the N dimension, eight
+// at a time; nothing is decoded, and scales meet the sums.
 //
 // Floors. Bytes: the codes of W once for each tile of tokens, those of X once for each tile of
 // rows. Operations: 2 M N K at twice the rate of 16 bits.
@@ -23,8 +23,8 @@
 // and all multiply. They share the tile's rows, its tokens, and the chunks of each stage.
 //
 // Order.
-// 1. The stages in shared memory are filled (pipeline.cuh): weights at once, tokens after the
-//    previous kernel; then the scales and zero points of the tile's tokens.
+// 1. The stages in shared memory are filled (pipeline.cuh): the first one's weights at once, all
+//    else after the previous kernel; then the scales and zero points of the tile's tokens.
 // 2. Stage by stage each warp multiplies its chunks while later stages are copied (multiply.cuh).
 // 3. The warps' sums go to shared memory, where the stages were, and are added; then those of
 //    blocks that share K, in a fixed order, integers as integers (steps/tile_epilogue.cuh).

@@ -11,6 +11,7 @@
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "tests/byte_gemm.h"
+#include "tests/generator/spec_pointers.h"
 
 namespace heddle {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 constexpr const char* kInt8 = R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512},
     "weight": {"bits": 8, "type": "int", "group_size": -1},
     "activation": {"dtype": "int8", "granularity": "token"}, "output": {"dtype": "bf16"}})";
-
-std::vector<std::string> pointers_of(const GemmSpec& spec) {
-  std::vector<std::string> pointers;
-  for (const Problem& problem : check_meaning(spec)) pointers.push_back(problem.pointer);
-  return pointers;
-}
 
 TEST(SpecBytes, LeavesLittleToBeSaid) {
   const GemmSpec spec = Spec::parse(kInt8).gemm();

@@ -10,15 +10,10 @@
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "tests/byte_gemm.h"
+#include "tests/generator/spec_pointers.h"
 
 namespace heddle {
 namespace {
-
-std::vector<std::string> pointers_of(const GemmSpec& spec) {
-  std::vector<std::string> pointers;
-  for (const Problem& problem : check_meaning(spec)) pointers.push_back(problem.pointer);
-  return pointers;
-}
 
 TEST(SpecTwoLevels, AreParsedAndWritten) {
   const Spec spec = Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512},

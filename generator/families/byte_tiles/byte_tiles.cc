@@ -65,14 +65,6 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
                                        std::int64_t size) const noexcept override {
     return split_workspace_bytes(config_of<ByteTilesConfig>(kernel), size);
   }
-  std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
-                              std::int64_t size) const noexcept override {
-    return reserved_workspace_bytes(plan, kernel, size);
-  }
-  std::size_t max_workspace_bytes(const Plan& plan,
-                                  const PlannedKernel& kernel) const noexcept override {
-    return reserved_workspace_bytes(plan, kernel, kernel.size_max);
-  }
 
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<ByteTilesConfig>(kernel);

@@ -44,14 +44,6 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
     return static_cast<std::size_t>(kWorkspaceCounterBytes +
                                     config.blocks() * GemvConfig::kSumBytes);
   }
-  std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
-                              std::int64_t size) const noexcept override {
-    return reserved_workspace_bytes(plan, kernel, size);
-  }
-  std::size_t max_workspace_bytes(const Plan& plan,
-                                  const PlannedKernel& kernel) const noexcept override {
-    return reserved_workspace_bytes(plan, kernel, kernel.size_max);
-  }
 
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<GemvConfig>(kernel);

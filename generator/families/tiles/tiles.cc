@@ -86,14 +86,6 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     const auto& config = config_of<TilesConfig>(kernel);
     return config.is_cluster() ? 0 : split_workspace_bytes(config, size);
   }
-  std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
-                              std::int64_t size) const noexcept override {
-    return reserved_workspace_bytes(plan, kernel, size);
-  }
-  std::size_t max_workspace_bytes(const Plan& plan,
-                                  const PlannedKernel& kernel) const noexcept override {
-    return reserved_workspace_bytes(plan, kernel, kernel.size_max);
-  }
 
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<TilesConfig>(kernel);
