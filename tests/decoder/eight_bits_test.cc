@@ -99,9 +99,17 @@ TEST_F(EightBitDecoder, AStepIsOneGraph) {
 // Three scales of a row: more than those of tokens.
 TEST_F(EightBitDecoder, AStepOfBlocksIsOneGraph) { expect_one_graph(EightBits::kFp8Blocks); }
 
-TEST_F(EightBitDecoder, OtherGpusTakeSixteenBits) {
+// INT8 needs no more than mma.sync, FP8 has it from sm_89 on.
+TEST_F(EightBitDecoder, AnAmpereTakesEightBitsOfIntegersAlone) {
   const std::set<std::string> sixteen = {"norm 128 bf16 none", "add_norm 128 bf16 none"};
-  EXPECT_EQ(forms_of(open_bytes(EightBits::kInt8, 80)), sixteen);
+  EXPECT_EQ(forms_of(open_bytes(EightBits::kInt8, 80)),
+            (std::set<std::string>{"norm 128 int8 token", "add_norm 128 int8 token",
+                                   "add_norm 128 bf16 none", "quantize 256 int8 token"}));
+  EXPECT_EQ(forms_of(open_bytes(EightBits::kFp8Static, 80)), sixteen);
+}
+
+TEST_F(EightBitDecoder, SixteenBitsCanBeAskedFor) {
+  const std::set<std::string> sixteen = {"norm 128 bf16 none", "add_norm 128 bf16 none"};
   EXPECT_EQ(forms_of(open_bytes(EightBits::kFp8Static, 90, 16)), sixteen);
 }
 
