@@ -47,23 +47,6 @@ WeightLayout with_blocks(const WeightLayout& chunks) {
 
 }  // namespace
 
-int bytes_of(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::kFp32:
-      return 4;
-    case DType::kFp16:
-    case DType::kBf16:
-      return 2;
-    case DType::kE8m0:
-    case DType::kE4m3:
-    case DType::kInt8:
-    case DType::kFp8E4m3:
-    case DType::kFp8E5m2:
-      break;
-  }
-  return 1;
-}
-
 int layout_version(const WeightSpec& weight) noexcept {
   constexpr int kSignsApart = 2;
   constexpr int kMovedEntries = 3;

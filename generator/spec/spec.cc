@@ -41,6 +41,23 @@ void check(Op op, const void* object, const std::string& name) {
 
 }  // namespace
 
+int bytes_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::kFp32:
+      return 4;
+    case DType::kFp16:
+    case DType::kBf16:
+      return 2;
+    case DType::kE8m0:
+    case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
+      break;
+  }
+  return 1;
+}
+
 Spec Spec::parse(std::string_view json) {
   Findings findings("spec");
   Spec spec;

@@ -71,9 +71,6 @@ struct WeightLayout {
   std::size_t total_bytes = 0;
 };
 
-// 1 for e8m0, e4m3 and what has eight bits by name, 2, or 4.
-HEDDLE_EXPORT int bytes_of(DType dtype) noexcept;
-
 HEDDLE_EXPORT WeightLayout weight_layout(const GemmSpec& spec);
 HEDDLE_EXPORT WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight);
 
