@@ -113,9 +113,10 @@ class Rules {
     unless(is_integer_x() ? integers : floats, "/weight/type",
            "activations of 8 bits are multiplied by weights of the same kind, or of 4 bits",
            type_text(), is_integer_x() ? "\"int\" of 8 bits" : "\"e4m3\" or \"e5m2\"");
-    if (weight.has_blocks()) {
+    if (weight.has_blocks() && !is_integer_x()) {
       check_blocks();
     } else {
+      unless(!weight.has_blocks(), "/weight/group_rows", "blocks are of FP8", group_rows(), "1");
       unless(!has_groups(), "/weight/group_size", "the sums of all of K are scaled at once",
              std::to_string(weight.group_size), "-1 (per channel) or 0 (per tensor)");
     }

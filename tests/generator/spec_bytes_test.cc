@@ -116,6 +116,20 @@ TEST(SpecBytes, TakesBlocks) {
   }
 }
 
+// All at once: what the refusals allow is taken.
+TEST(SpecBytes, SaysAllThatIntegersHaveInTheWayOfBlocks) {
+  GemmSpec spec = byte_gemm(256, 512, DType::kInt8);
+  spec.activation_scale.granularity = RowGranularity::kGroup;
+  spec.weight.group_rows = kBlockRows;
+  spec.weight.group_size = 128;
+  EXPECT_EQ(pointers_of(spec),
+            (std::vector<std::string>{"/activation/granularity", "/weight/group_rows",
+                                      "/weight/group_size"}));
+  for (const Problem& problem : check_meaning(spec)) {
+    EXPECT_EQ(problem.allowed.find("group"), std::string::npos) << problem.allowed;
+  }
+}
+
 TEST(SpecBytes, RefusesOtherBlocksByName) {
   const std::pair<std::function<void(GemmSpec&)>, std::string> cases[] = {
       {[](GemmSpec& s) { s.activation_scale.granularity = RowGranularity::kToken; },
