@@ -76,7 +76,7 @@ class Rules {
     const bool of_groups = granularity_of_x == RowGranularity::kGroup;
     unless(granularity_of_x != RowGranularity::kNone, "/activation/granularity",
            "activations of 8 bits have scales", granularity(),
-           "\"tensor\", \"token\" or \"group\"");
+           is_integer_x() ? "\"tensor\" or \"token\"" : "\"tensor\", \"token\" or \"group\"");
     unless(!of_groups || !is_integer_x(), "/activation/granularity",
            "integer sums are scaled once all of K has been added", granularity(),
            "\"tensor\" or \"token\"");
@@ -117,8 +117,12 @@ class Rules {
       check_blocks();
     } else {
       unless(!weight.has_blocks(), "/weight/group_rows", "blocks are of FP8", group_rows(), "1");
-      unless(!has_groups(), "/weight/group_size", "the sums of all of K are scaled at once",
-             std::to_string(weight.group_size), "-1 (per channel) or 0 (per tensor)");
+      // With scales of 128 columns of X a group of as many is right: of a block, which is asked for.
+      const bool wants_blocks =
+          gemm_.activation_scale.granularity == RowGranularity::kGroup && !is_integer_x();
+      unless(!has_groups() || wants_blocks, "/weight/group_size",
+             "the sums of all of K are scaled at once", std::to_string(weight.group_size),
+             "-1 (per channel) or 0 (per tensor)");
     }
     unless(weight.zero_point == ZeroPoint::kNone, "/weight/zero_point",
            "codes are multiplied as they are", quoted(to_string(weight.zero_point)), "\"none\"");

@@ -21,6 +21,9 @@ inline constexpr std::int64_t kAlsoBits[] = {kPlainWeightBits};
 // Weights that were not quantised: what there is of scales has no field then.
 inline constexpr std::string_view kTypesWithoutScales[] = {"fp16", "bf16"};
 inline constexpr Condition kWithoutScales{"/weight/type", kTypesWithoutScales};
+// Scales in two levels: those of groups are integers.
+inline constexpr std::string_view kTypesOfChannelScales[] = {"fp16", "bf16", "fp32"};
+inline constexpr Condition kInTwoLevels{"/weight/channel_scale", kTypesOfChannelScales};
 
 // One array of all the parts' fields.
 template <std::size_t... kSizes>
@@ -154,8 +157,11 @@ constexpr std::array<Field, 12> weight_fields(std::string_view scale_default) {
         .default_otherwise = static_cast<std::int64_t>(DType::kFp32),
         .no_default = "int8",
         .no_field_where = &kWithoutScales,
+        .implied_where = &kInTwoLevels,
+        .implied = static_cast<std::int64_t>(DType::kInt8),
         .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
-        .doc = "type of the stored scales; e8m0: powers of two; int8: with channel_scale"},
+        .doc = "type of the stored scales; e8m0: powers of two; int8: with channel_scale, by "
+               "default"},
        {.pointer = "/weight/channel_scale",
         .kind = FieldKind::kWord,
         .words = kChannelScaleWords,

@@ -70,7 +70,7 @@ struct Field {
   // Where it holds there is no such field: documents must not have it, structs have its default,
   // and the canonical text leaves it out.
   const Condition* no_field_where = nullptr;
-  // Where it holds a required field may be left out, and is `implied` then.
+  // Where it holds and the field is left out, even a required one, it is `implied`.
   const Condition* implied_where = nullptr;
   std::int64_t implied = 0;
   Slot slot{};             // of leaves; empty for kLabel and kList

@@ -21,7 +21,7 @@ void add_conditions(const FieldTable& table, std::string_view parent, Json& sche
       condition = field.no_field_where;
       absent[std::string(field.name())] = false;
     }
-    if (field.implied_where != nullptr) {
+    if (field.required && field.implied_where != nullptr) {
       condition = field.implied_where;
       required.push_back(field.name());
     }

@@ -43,8 +43,20 @@ const Field* optional_parent(const FieldTable& table, const Field& field) {
   return at;
 }
 
+// Where a field takes its default from another one: a word that it has not becomes another.
+std::string taken_default_text(const FieldTable& table, const Field& field) {
+  const std::string from = '`' + dotted(field.default_from) + '`';
+  const Field& other = *table.find(field.default_from);
+  const bool has_all =
+      std::all_of(other.words.begin(), other.words.end(), [&](std::string_view word) {
+        return word != field.no_default &&
+               std::find(field.words.begin(), field.words.end(), word) != field.words.end();
+      });
+  return has_all ? from : from + ", else " + value_text(field, field.default_otherwise);
+}
+
 std::string default_text(const FieldTable& table, const Field& field) {
-  if (!field.default_from.empty()) return '`' + dotted(field.default_from) + '`';
+  if (!field.default_from.empty()) return taken_default_text(table, field);
   if (field.required) {
     const Field* object = optional_parent(table, field);
     return object == nullptr ? "required" : "required in `" + dotted(object->pointer) + '`';

@@ -27,6 +27,19 @@ TEST(SpecTwoLevels, AreParsedAndWritten) {
   EXPECT_EQ(Spec::parse(text).canonical_json(), text);
 }
 
+// Nothing else is taken with a scale of each channel, which may come before the type of scales.
+TEST(SpecTwoLevels, AreIntegersWhereNothingElseIsSaid) {
+  const auto parse = [](const std::string& members) {
+    return Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512}, "weight":
+        {"bits": 4, "group_size": 32, )" + members + R"(}, "activation": {"dtype": "int8",
+        "granularity": "token"}, "output": {"dtype": "bf16"}})");
+  };
+  EXPECT_EQ(parse(R"("channel_scale": "fp16")").canonical_json(),
+            parse(R"("scale_dtype": "int8", "channel_scale": "fp16")").canonical_json());
+  const GemmSpec other = parse(R"("channel_scale": "fp16", "scale_dtype": "fp16")").gemm();
+  EXPECT_EQ(pointers_of(other), (std::vector<std::string>{"/weight/scale_dtype"}));
+}
+
 // int8 activations give no type to scales, and specs that came before have the text that they had.
 TEST(SpecTwoLevels, AreNoDefault) {
   const Spec spec = Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512},
