@@ -21,8 +21,13 @@ std::string describe_layout(const Plan& plan) {
     text += fmt::format("  scales of blocks at byte {}, {} bytes for {} packed rows and a chunk\n",
                         l.channel_offset, l.block_bytes, WeightLayout::kTileRows);
   } else if (l.channel_bytes != 0 && l.groups_per_chunk == 0) {
-    text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
-                        l.channel_offset, l.channel_bytes);
+    text += fmt::format("  of channels, at byte {}, {} bytes per row block: {} of scales",
+                        l.channel_offset, l.channel_bytes, l.scale_bytes);
+    if (l.zero_bytes != 0) text += fmt::format(", {} of zero points", l.zero_bytes);
+    if (l.channel_sum_offset != 0) {
+      text += fmt::format(", {} of sums of codes", l.channel_bytes - l.channel_sum_offset);
+    }
+    text += '\n';
   } else {
     text += fmt::format("  in a chunk: {} bytes of weights, {} x {} bytes of scales",
                         l.scale_offset, l.groups_per_chunk, l.scale_bytes);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/weights.h"
 #include "tests/byte_gemm.h"
 
@@ -161,6 +162,23 @@ TEST(ByteLayout, ScalesOfBlocksLieBehindTheChunks) {
 
 TEST(ByteLayout, IsNewSinceVersionFour) {
   EXPECT_EQ(layout_version(byte_gemm(16, 128, DType::kInt8).weight), 4);
+}
+
+TEST(ByteLayout, ThePlanTellsScalesOfChannelsFromWhatElseTheyHave) {
+  const auto page_of = [](const GemmSpec& spec) {
+    return describe(resolve(Spec::from_gemm(spec), target_from_name("h100")));
+  };
+  EXPECT_NE(page_of(byte_gemm(64, 256, DType::kInt8))
+                .find("128 bytes per row block: 64 of scales, 64 of sums of codes\n"),
+            std::string::npos);
+  EXPECT_NE(page_of(byte_gemm(64, 256, DType::kFp8E4m3)).find("block: 64 of scales\n"),
+            std::string::npos);
+  GemmSpec spec;
+  spec.shape = {64, 256, 1, 1};
+  spec.weight.group_size = kPerChannel;
+  spec.weight.zero_point = ZeroPoint::kInt;
+  EXPECT_NE(page_of(spec).find("48 bytes per row block: 32 of scales, 8 of zero points\n"),
+            std::string::npos);
 }
 
 }  // namespace
