@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace heddle {
+#include "heddle/dtype.h"
 
-enum class DType;
+namespace heddle {
 
 // kNvfp4: e2m1 codes in groups of 16 with e4m3 scales and one FP32 factor for the tensor.
 enum class KvDtype { kFp16, kBf16, kInt8, kInt4, kInt2, kFp8E4m3, kFp8E5m2, kNvfp4 };

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "heddle/dtype.h"
+
 namespace heddle {
 
 enum class Activation;
-enum class DType;
 
 // kRms: s / sqrt(mean(s^2) + epsilon) * (weight + weight_offset).
 // kLayer: (s - mean(s)) / sqrt(variance(s) + epsilon) * (weight + weight_offset) + bias.
