@@ -3,7 +3,7 @@
 // start() waits for the kernel before this one. Weights may be read before that: no kernel that
 // lets its successor start early writes them.
 //
-// Use: start(); then for each stage in turn: multiply from acquire(), then release(); finish().
+// Use: start(); then stage by stage: multiply from acquire(), then release(); finish().
 // What else the thread has begun to copy behind start() has arrived behind finish().
 #pragma once
 

@@ -20,7 +20,7 @@ struct AttentionChannels {
   using Query = AttentionQuery<Config>;
   using Value = typename Config::Value;
   static constexpr int kAllPairs = Config::value.head_dim / 2;
-  static constexpr int kTurns = (kAllPairs + 31) / 32;  // pairs of a lane to make ready
+  static constexpr int kLanePairs = (kAllPairs + 31) / 32;  // that a lane makes ready
   static constexpr int kZeroOffset = 2 * Config::value.head_dim;
   static constexpr bool kSums = Codes::kInteger;
 
@@ -123,11 +123,11 @@ struct AttentionChannels {
   // In place of the scales come pairs of them in the order of Q's, and behind those, where there
   // are zero points, theirs as codes. Returns what the scales were divided by.
   static __device__ __forceinline__ float ready(u32 entries, int lane) {
-    float scales[kTurns][2];
-    u32 zeros[kTurns];
+    float scales[kLanePairs][2];
+    u32 zeros[kLanePairs];
     float most = 0.0f;
 #pragma unroll
-    for (int i = 0; i < kTurns; ++i) {
+    for (int i = 0; i < kLanePairs; ++i) {
       const int pair = lane + 32 * i;
       if (kAllPairs % 32 != 0 && pair >= kAllPairs) continue;
       float zero[2];
@@ -151,7 +151,7 @@ struct AttentionChannels {
     const float down = float_from_bits((254 - exponent) << 23);
     warp_barrier();
 #pragma unroll
-    for (int i = 0; i < kTurns; ++i) {
+    for (int i = 0; i < kLanePairs; ++i) {
       const int pair = lane + 32 * i;
       if (kAllPairs % 32 != 0 && pair >= kAllPairs) continue;
       store_shared_4(entries + 4 * pair,

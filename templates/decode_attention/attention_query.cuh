@@ -218,24 +218,25 @@ struct AttentionQuery {
       u32 zero[kWordPairs];
       Codes::keys(kMiddleWord, zero);
       constexpr int kSteps = S::kSteps / kSums;
-      // Sums that take turns: the first tile waits for this.
-      constexpr int kTurns = kSteps % 4 == 0 ? 4 : kSteps % 2 == 0 ? 2 : 1;
+      // Accumulators that products alternate between: the first tile waits for this.
+      constexpr int kAccumulators = kSteps % 4 == 0 ? 4 : kSteps % 2 == 0 ? 2 : 1;
 #pragma unroll
       for (int group = 0; group < kSums; ++group) {
 #pragma unroll
         for (int n = 0; n < S::kRowTiles; ++n) {
-          float sum[kTurns][4] = {};
+          float sum[kAccumulators][4] = {};
 #pragma unroll
           for (int i = group * kSteps; i < (group + 1) * kSteps; ++i) {
             const u32 low = zero[2 * i % kWordPairs];
             const u32 high = zero[(2 * i + 1) % kWordPairs];
             const u32 a[4] = {low, low, high, high};
-            MmaAmpere::mma16816(Fp16{}, sum[i % kTurns], a, pairs[n][2 * i], pairs[n][2 * i + 1]);
+            MmaAmpere::mma16816(Fp16{}, sum[i % kAccumulators], a, pairs[n][2 * i],
+                                pairs[n][2 * i + 1]);
           }
 #pragma unroll
           for (int c = 0; c < 2; ++c) {
-            if constexpr (kTurns == 4) sum[0][c] += sum[2][c], sum[1][c] += sum[3][c];
-            if constexpr (kTurns > 1) sum[0][c] += sum[1][c];
+            if constexpr (kAccumulators == 4) sum[0][c] += sum[2][c], sum[1][c] += sum[3][c];
+            if constexpr (kAccumulators > 1) sum[0][c] += sum[1][c];
             sums[group][n][c] = sum[0][c];
           }
         }

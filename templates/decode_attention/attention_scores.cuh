@@ -14,19 +14,19 @@ struct AttentionScores {
   using Query = AttentionQuery<Config>;
   static constexpr int kPieceWords = Key::kPieceBytes / 4;
   static constexpr int kPieces = Key::kRowBytes / (4 * Key::kPieceBytes);  // of a lane and row
-  // Sums that take turns, so that one matrix instruction need not wait for the one before. Where
+  // Accumulators that products alternate between, so that none waits for the one before. Where
   // codes of 4 bits fill an SM with warps there are others to wait for, and adding the sums up
   // costs more; the compiler has registers for tiles of several pages only with them.
-  static constexpr bool kTakeTurns =
+  static constexpr bool kAlternates =
       S::kRowTiles == 1 && Config::value.head_dim <= 128 && (Codes::kBits != 4 || !S::kOnePage);
-  static constexpr int kTurns = kTakeTurns ? 2 : 1;
+  static constexpr int kAccumulators = kAlternates ? 2 : 1;
 
   float logits[S::kRowTiles][4][2];  // [row tile][octet][row]
 
   // The tile's dot products with the scales of K.
   __device__ __forceinline__ void multiply(u32 tile, u32 entries, const Query& query,
                                            const TensorScale& tensor, int g, int t) {
-    float sums[S::kRowTiles][2][kTurns][4];
+    float sums[S::kRowTiles][2][kAccumulators][4];
     u64 fours[4];
     if constexpr (Key::kFourScales) {
 #pragma unroll
@@ -67,8 +67,8 @@ struct AttentionScores {
             for (int n = 0; n < S::kRowTiles; ++n) {
               u32 b[2];
               query.step(n, pair, b);
-              MmaAmpere::mma16816(typename Codes::Value{}, sums[n][half][pair / 2 % kTurns], a,
-                                  b[0], b[1]);
+              MmaAmpere::mma16816(typename Codes::Value{}, sums[n][half][pair / 2 % kAccumulators],
+                                  a, b[0], b[1]);
             }
           }
         }
@@ -78,7 +78,7 @@ struct AttentionScores {
   }
 
  private:
-  static __device__ __forceinline__ void start(float (&sums)[S::kRowTiles][2][kTurns][4],
+  static __device__ __forceinline__ void start(float (&sums)[S::kRowTiles][2][kAccumulators][4],
                                                const Query& query, int group) {
     // Codes that are not negative make up for it here.
 #pragma unroll
@@ -89,7 +89,7 @@ struct AttentionScores {
         if constexpr (Codes::kInteger && (!Key::kZeros || Key::kPerChannel))
           from = -query.sums[group][n][v % 2];
         sums[n][v / 4][0][v % 4] = from;
-        if (kTurns > 1) sums[n][v / 4][kTurns - 1][v % 4] = 0.0f;
+        if (kAccumulators > 1) sums[n][v / 4][kAccumulators - 1][v % 4] = 0.0f;
       }
     }
   }
@@ -125,7 +125,7 @@ struct AttentionScores {
 
   // With what the scales of a group make of them.
   __device__ __forceinline__ void finish(u32 entries, const u64 (&fours)[4],
-                                         const float (&sums)[S::kRowTiles][2][kTurns][4],
+                                         const float (&sums)[S::kRowTiles][2][kAccumulators][4],
                                          const Query& query, const TensorScale& tensor, int group,
                                          int g) {
 #pragma unroll
@@ -143,9 +143,9 @@ struct AttentionScores {
       for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-          const float(&turns)[kTurns][4] = sums[n][octet / 2];
+          const float(&all)[kAccumulators][4] = sums[n][octet / 2];
           const int v = octet % 2 * 2 + c;
-          float sum = kTurns > 1 ? turns[0][v] + turns[kTurns - 1][v] : turns[0][v];
+          float sum = kAccumulators > 1 ? all[0][v] + all[kAccumulators - 1][v] : all[0][v];
           if constexpr (Key::kZeros && !Key::kPerChannel) sum -= zero * query.sums[group][n][c];
           const float logit = sum * scale;
           logits[n][octet][c] = group == 0 ? logit : logits[n][octet][c] + logit;

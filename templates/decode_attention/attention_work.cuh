@@ -211,8 +211,8 @@ struct AttentionWork {
       next = item / parts;
       if (next * parts != item) return share;
     }
-    const int turns = (share + warps() - 1) / warps() * warps();
-    return next <= turns + share / 16 ? next : share;
+    const int whole = (share + warps() - 1) / warps() * warps();
+    return next <= whole + share / 16 ? next : share;
   }
   template <int kLanes>
   static __device__ __forceinline__ void add_before(int& sum, int lane) {

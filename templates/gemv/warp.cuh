@@ -19,8 +19,8 @@ struct GemvWarp : ChunkLane<Config> {
   static constexpr int kUnit = Config::value.weights.meta_group < Chunk::kColumns
                                    ? Config::value.weights.meta_group
                                    : Chunk::kColumns;
-  // Sums that take turns, so that a matrix instruction need not wait for the one before.
-  static constexpr int kTurns = kPartial && kUnit == 16 ? 1 : 2;
+  // Accumulators that products alternate between, so that none waits for the one before.
+  static constexpr int kAccumulators = kPartial && kUnit == 16 ? 1 : 2;
   static constexpr int kAhead = Config::value.ahead;
   static_assert(!kFloatZeros || !Lane::kWeight, "float zero points meet the sums only");
 
@@ -34,8 +34,8 @@ struct GemvWarp : ChunkLane<Config> {
   // All eight columns of the matrix instruction have the token, so that every lane has the sums of
   // rows g and g + 8.
   RowPair sum = {0.0f, 0.0f};
-  float part[kTurns][4];  // of the group, before its scale; without groups of all columns
-  float token_sum[4];     // of the same columns of X; with float zero points only
+  float part[kAccumulators][4];  // of the group, before its scale; without groups of all columns
+  float token_sum[4];            // of the same columns of X; with float zero points only
   RowTileDecoder<Config, Decode, 1> decoder;
 
   __device__ __forceinline__ GemvWarp(const u8* weights, int chunks, u32 tokens, u32 meta, int lane)
@@ -112,7 +112,7 @@ struct GemvWarp : ChunkLane<Config> {
       constexpr u32 kOnes[4] = {Value::kOnes, Value::kOnes, Value::kOnes, Value::kOnes};
       Config::Mma::mma16816(Value{}, token_sum, kOnes, b0, b1);
     }
-    Config::Mma::mma16816(Value{}, part[tile % kTurns], a, b0, b1);
+    Config::Mma::mma16816(Value{}, part[tile % kAccumulators], a, b0, b1);
   }
 
   // X of 64 columns as B fragments. All rows of the four matrices of an ldmatrix are the token's.
@@ -143,14 +143,16 @@ struct GemvWarp : ChunkLane<Config> {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
 #pragma unroll
-      for (int turn = 0; turn < kTurns; ++turn) part[turn][i] = 0.0f;
+      for (int a = 0; a < kAccumulators; ++a) part[a][i] = 0.0f;
       token_sum[i] = 0.0f;
     }
   }
   // Values 0 and 2 of a lane are of rows g and g + 8.
   __device__ __forceinline__ void add_parts(RowPair scale) {
-    sum.low += scale.low * (kTurns == 1 ? part[0][0] : part[0][0] + part[kTurns - 1][0]);
-    sum.high += scale.high * (kTurns == 1 ? part[0][2] : part[0][2] + part[kTurns - 1][2]);
+    sum.low +=
+        scale.low * (kAccumulators == 1 ? part[0][0] : part[0][0] + part[kAccumulators - 1][0]);
+    sum.high +=
+        scale.high * (kAccumulators == 1 ? part[0][2] : part[0][2] + part[kAccumulators - 1][2]);
   }
 };
 

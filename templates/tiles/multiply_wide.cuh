@@ -1,9 +1,9 @@
 // One warp's share of all stages, for tiles of many tokens: each warp has few rows and all of the
 // tile's tokens, so that decoding is little beside what is multiplied.
 //
-// Steps of 16 columns, four to a turn. While a step is multiplied, the next one's tokens, weights
-// and scales are loaded and decoded, across the end of a stage, too: the warps meet behind the last
-// load from a stage, not behind its last product.
+// Steps of 16 columns, four to a block of 64. While a step is multiplied, the next one's tokens,
+// weights and scales are loaded and decoded, across the end of a stage, too: the warps meet behind
+// the last load from a stage, not behind its last product.
 #pragma once
 
 #include "tiles/multiply.cuh"
@@ -18,13 +18,13 @@ struct WideTile : WarpTile<Config, Decode> {
   using S = Shape<Config>;
   using Value = typename Config::Value;
   static constexpr int kSteps = 4;
-  static constexpr int kTurns = S::kRun / 64;  // of a stage
+  static constexpr int kColumnBlocks = S::kRun / 64;  // of a stage
 
   // Words of 16 bits are the A operands of the step that is multiplied next.
   static constexpr bool kPlain = Config::value.weights.bits == 16;
   static constexpr int kWords = kPlain ? 4 : Config::value.weights.bits;
 
-  u32 words[S::kRowTiles][kWords];  // of a turn, or of a step
+  u32 words[S::kRowTiles][kWords];  // of 64 columns, or of a step
   u32 tokens[S::kTokenTiles][2];    // of a step
   u32 a[4];                         // decoded weights of a row tile
 
@@ -48,7 +48,7 @@ struct WideTile : WarpTile<Config, Decode> {
         if (step < kParts) start_copies(pipeline, step);
       }
       column += 64;
-      if (kTurns == 1 || column == this->run_offset + S::kRun) {
+      if (kColumnBlocks == 1 || column == this->run_offset + S::kRun) {
         column = this->run_offset;
         // Behind the last stage what is read is not multiplied.
         pipeline.advance();
@@ -59,7 +59,7 @@ struct WideTile : WarpTile<Config, Decode> {
 
  private:
   // While a row tile is multiplied, the next one is decoded; while the last one is, the first one
-  // of step `next` of the turn at `column` of the stage.
+  // of step `next` of the 64 columns at `column` of the stage.
   __device__ __forceinline__ void multiply_step(int step, u32 stage, int column, int next) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
@@ -103,8 +103,8 @@ struct WideTile : WarpTile<Config, Decode> {
     }
   }
 
-  // The first steps of a turn start its part of the copies of a later stage: all of them at once
-  // would be in the way of other instructions, more steps need registers for longer.
+  // The first steps of 64 columns start their part of the copies of a later stage: all of them at
+  // once would be in the way of other instructions, more steps need registers for longer.
   static constexpr int kParts = 2;
   static __device__ __forceinline__ void start_copies(WidePipeline<Config>& pipeline, int step) {
     constexpr int kCopies = WidePipeline<Config>::Copy::kCopies;

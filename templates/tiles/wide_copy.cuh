@@ -1,6 +1,6 @@
-// What one thread copies of each stage of a wide tile, in as many turns as its warp takes to
-// multiply one. The copies of a turn are constant distances from two addresses that walk on from
-// turn to turn, so that two instructions start one.
+// What one thread copies of each stage of a wide tile, in as many slices as its warp multiplies
+// blocks of 64 columns of a stage. The copies of a slice are constant distances from two addresses
+// that walk on from slice to slice, so that two instructions start one.
 #pragma once
 
 #include "primitives/memory.cuh"
@@ -13,15 +13,15 @@ template <class Config>
 struct WideCopy {
   using S = Shape<Config>;
   static constexpr int kWarps = S::kThreads / 32;
-  static constexpr int kTurns = S::kRun / 64;
+  static constexpr int kSlices = S::kRun / 64;
   // Tokens: a thread has the same 16 bytes of every kTokenStep-th row.
   static constexpr int kTokenUnits = Config::value.stage_k / 8;
   static constexpr int kTokenStep = S::kThreads / kTokenUnits;
-  static constexpr int kTokenCopies = Config::value.tile_m / kTokenStep / kTurns;
-  static constexpr int kTurnRows = kTokenCopies * kTokenStep;
+  static constexpr int kTokenCopies = Config::value.tile_m / kTokenStep / kSlices;
+  static constexpr int kSliceRows = kTokenCopies * kTokenStep;
   // Weights: a warp has every kWarps-th row block, whose chunks of a stage lie one after the other.
-  static constexpr int kBlocks = S::kStageRowBlocks / kWarps / kTurns;
-  static constexpr int kTurnBlocks = kBlocks * kWarps;
+  static constexpr int kBlocks = S::kStageRowBlocks / kWarps / kSlices;
+  static constexpr int kSliceBlocks = kBlocks * kWarps;
   static constexpr int kBlockCopies = (S::kRowBlockBytes + 511) / 512;
   static constexpr int kWeightCopies = kBlocks * kBlockCopies;
   // Factors of the columns of X, by the first threads.
@@ -36,17 +36,17 @@ struct WideCopy {
 
   static_assert(S::kThreads % kTokenUnits == 0 && kTokenStep % 8 == 0,
                 "rows of a thread are swizzled alike");
-  static_assert(Config::value.tile_m % (kTokenStep * kTurns) == 0 &&
-                    S::kStageRowBlocks % (kWarps * kTurns) == 0,
-                "all threads copy as much in all turns");
+  static_assert(Config::value.tile_m % (kTokenStep * kSlices) == 0 &&
+                    S::kStageRowBlocks % (kWarps * kSlices) == 0,
+                "all threads copy as much in all slices");
 
   const u8* tokens;
   const u8* weights;
   const u8* pre_scale;
   u32 token_to, weight_to;  // from the beginning of a stage
-  int rows;                 // of X, from the thread's first of the turn
-  int row_blocks;           // of W, from the warp's first of the turn
-  int turn = 0;
+  int rows;                 // of X, from the thread's first of the slice
+  int row_blocks;           // of W, from the warp's first of the slice
+  int slice = 0;
   bool ends_block;  // takes part in the last, shorter copy of a row block
 
   // Copies stage `stage` of the block's tile.
@@ -65,7 +65,7 @@ struct WideCopy {
     pre_scale = tile.pre_scale + 16 * thread + static_cast<i64>(stage) * S::kTokenBytes;
   }
 
-  // Starts copy i of the turn, of stage `stage`, into the stage at shared address `to`, if it is
+  // Starts copy i of the slice, of stage `stage`, into the stage at shared address `to`, if it is
   // wanted. What lies outside of the matrices is not copied, and its results are not stored; only
   // at the end of K, which all sums reach, it is zero.
   __device__ __forceinline__ void start(int i, int stage, u32 to, bool wanted) const {
@@ -85,33 +85,33 @@ struct WideCopy {
           weights + block * kPackedBlockBytes + 512 * part,
           kWholeStages || 512 * part + 16 * lane() < chunks * Config::value.weights.chunk_bytes);
     } else {
-      // Once, in the first turn.
-      copy_async_16_if(wanted && turn == 0 && threadIdx.x < kTokenUnits,
+      // Once, in the first slice.
+      copy_async_16_if(wanted && slice == 0 && threadIdx.x < kTokenUnits,
                        to + S::kPreScaleOffset + 16 * unit(), pre_scale, column_valid);
     }
   }
 
-  // Goes on to the next turn; true where that is the first of another stage.
-  __device__ __forceinline__ bool end_turn() {
-    const bool ends_stage = kTurns == 1 || ++turn == kTurns;
+  // Goes on to the next slice; true where that is the first of another stage.
+  __device__ __forceinline__ bool end_slice() {
+    const bool ends_stage = kSlices == 1 || ++slice == kSlices;
     if (!ends_stage) {
       walk(1, 0);
     } else {
-      walk(1 - kTurns, 1);
-      turn = 0;
+      walk(1 - kSlices, 1);
+      slice = 0;
       if constexpr (Config::value.pre_scale) pre_scale += S::kTokenBytes;
     }
     return ends_stage;
   }
 
  private:
-  __device__ __forceinline__ void walk(int turns, int stages) {
-    tokens += turns * kTurnRows * kRowBytes + stages * S::kTokenBytes;
-    token_to += turns * kTurnRows * S::kTokenBytes;
-    rows -= turns * kTurnRows;
-    weights += turns * kTurnBlocks * kPackedBlockBytes + stages * S::kRowBlockBytes;
-    weight_to += turns * kTurnBlocks * S::kRowBlockBytes;
-    row_blocks -= turns * kTurnBlocks;
+  __device__ __forceinline__ void walk(int slices, int stages) {
+    tokens += slices * kSliceRows * kRowBytes + stages * S::kTokenBytes;
+    token_to += slices * kSliceRows * S::kTokenBytes;
+    rows -= slices * kSliceRows;
+    weights += slices * kSliceBlocks * kPackedBlockBytes + stages * S::kRowBlockBytes;
+    weight_to += slices * kSliceBlocks * S::kRowBlockBytes;
+    row_blocks -= slices * kSliceBlocks;
   }
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int unit() {

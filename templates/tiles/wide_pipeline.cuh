@@ -1,6 +1,6 @@
 // The ring of stages of a wide tile, filled by cp.async. A stage is read ahead of its products.
 //
-// Use: start(); then for each turn: read; start all copies, in any order, then end_copies(); once
+// Use: start(); then for each slice: read; start all copies, in any order, then end_copies(); once
 // nothing more is read from a stage, advance().
 #pragma once
 
@@ -37,7 +37,7 @@ struct WidePipeline {
     here = shared;
     free = shared;
 #pragma unroll 1
-    for (int i = 0; i < (Config::value.stages - 1) * Copy::kTurns; ++i) {
+    for (int i = 0; i < (Config::value.stages - 1) * Copy::kSlices; ++i) {
 #pragma unroll
       for (int j = 0; j < Copy::kCopies; ++j) start_copy(j);
       end_copies();
@@ -45,19 +45,19 @@ struct WidePipeline {
     wait();
   }
 
-  // Copy i of a turn.
+  // Copy i of a slice.
   __device__ __forceinline__ void start_copy(int i) const {
     copy.start(i, end - left, free, left > 0);
   }
   __device__ __forceinline__ void end_copies() {
     copy_async_commit();
-    if (copy.end_turn()) {
+    if (copy.end_slice()) {
       --left;
       free = behind(free);
     }
   }
 
-  // Whether there is a turn behind the one whose copies have ended: of a stage that has been
+  // Whether there is a slice behind the one whose copies have ended: of a stage that has been
   // copied.
   __device__ __forceinline__ bool has_more() const { return left > 1 - Config::value.stages; }
 
@@ -74,7 +74,7 @@ struct WidePipeline {
 
  private:
   __device__ __forceinline__ void wait() const {
-    copy_async_wait<(Config::value.stages - 2) * Copy::kTurns>();
+    copy_async_wait<(Config::value.stages - 2) * Copy::kSlices>();
     block_barrier();
   }
   __device__ __forceinline__ u32 behind(u32 stage) const {

@@ -31,9 +31,9 @@ struct WgmmaByteMultiply {
   static constexpr int kSteps = S::kSplitsChunks ? 2 : 4;  // of 32 columns, of a chunk
   static constexpr int kHalfSteps = 2;                     // of half a chunk
   static constexpr int kStepUnits = 2;                     // of 16 bytes, of a step
-  static constexpr int kParts = kPromotes ? S::kTileTokens / Config::value.part_tokens() : 1;
-  static constexpr int kPartSums = S::kSums / kParts;
-  static constexpr u32 kPartUnits = S::kTileTokens / kParts * 128 / 16;
+  static constexpr int kSlices = kPromotes ? S::kTileTokens / Config::value.chunk_sum_tokens() : 1;
+  static constexpr int kSliceSums = S::kSums / kSlices;
+  static constexpr u32 kSliceUnits = S::kTileTokens / kSlices * 128 / 16;
   static constexpr u32 kRowTileUnits = 64 * 128 / 16;
 
   static constexpr bool kScales = S::kScalesBlocks;
@@ -47,7 +47,7 @@ struct WgmmaByteMultiply {
   int first_step;                     // of a chunk's
 
   typename Rows::Sum sum[S::kRowTiles][S::kSums];  // see ByteSums
-  float part[kPromotes ? kPartSums : 1];           // of a chunk
+  float chunk_sum[kPromotes ? kSliceSums : 1];     // of a chunk and a slice of the tile
 
   __device__ __forceinline__ WgmmaByteMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                                int lane)
@@ -60,7 +60,7 @@ struct WgmmaByteMultiply {
         first_chunk(kSharesChunks ? warpgroup : 0),
         first_step(S::kSplitsChunks ? kHalfSteps * warpgroup : 0) {
 #pragma unroll
-    for (float& v : part) v = 0.0f;
+    for (float& v : chunk_sum) v = 0.0f;
   }
 
   __device__ __forceinline__ void begin(const u8* weights, const WeightShape& shape,
@@ -137,10 +137,10 @@ struct WgmmaByteMultiply {
         const RowPair of_rows = factors.next[r];
         if constexpr (kScales) factors.load(r, chunk + kChunkStep);
 #pragma unroll
-        for (int half = 0; half < kParts; ++half) {
-          multiply_part(Rows{}, Columns{}, of_tile, columns + half * kPartUnits);
-          promote(sum[r] + half * kPartSums, of_rows, [&](int eight) {
-            return factors.tokens(stage.factors(), of_stage, 2 * half * kPartSums + 8 * eight,
+        for (int slice = 0; slice < kSlices; ++slice) {
+          multiply_slice(Rows{}, Columns{}, of_tile, columns + slice * kSliceUnits);
+          promote(sum[r] + slice * kSliceSums, of_rows, [&](int eight) {
+            return factors.tokens(stage.factors(), of_stage, 2 * slice * kSliceSums + 8 * eight,
                                   lane % 4, chunk);
           });
         }
@@ -156,7 +156,7 @@ struct WgmmaByteMultiply {
   }
 
   // The same with the warpgroup's tokens, a box in tiles of 64, as rows of the instruction, and 128
-  // rows of W as its columns: of each such part sums lie together.
+  // rows of W as its columns: of each such slice sums lie together.
   __device__ __forceinline__ void multiply_token_rows(const WgmmaStage<Config>& stage, u64 rows,
                                                       u64 columns, int of_stage, int chunk) {
 #pragma unroll
@@ -168,60 +168,63 @@ struct WgmmaByteMultiply {
         const int token = 64 * tile + 16 * warp + lane / 4;  // and the eighth behind it
         const float first = factors.token(stage.factors(), of_stage, warpgroup, token, chunk);
         const float second = factors.token(stage.factors(), of_stage, warpgroup, token + 8, chunk);
-        multiply_part(Columns{}, Rows{},
-                      columns + (S::kTokenTiles * warpgroup + tile) * kRowTileUnits,
-                      rows + 2 * r * kRowTileUnits);
-        promote_tokens(sum[r] + tile * kPartSums, first, second, of_rows);
+        multiply_slice(Columns{}, Rows{},
+                       columns + (S::kTokenTiles * warpgroup + tile) * kRowTileUnits,
+                       rows + 2 * r * kRowTileUnits);
+        promote_tokens(sum[r] + tile * kSliceSums, first, second, of_rows);
       }
     }
   }
 
-  // Adds `part` to its sums: of tokens g and g + 8, and of eight rows of W that, with gates, are
-  // gates, then of the next eight, their ups.
+  // Adds `chunk_sum` to its sums: of tokens g and g + 8, and of eight rows of W that, with gates,
+  // are gates, then of the next eight, their ups.
   __device__ __forceinline__ void promote_tokens(float* sums, float first, float second,
                                                  const RowPair& rows) const {
 #pragma unroll
-    for (int i = 0; i < kPartSums; i += 4) {
+    for (int i = 0; i < kSliceSums; i += 4) {
       const float of_eight = i % 8 == 0 ? rows.low : rows.high;
-      sums[i] = multiply_add(part[i], multiply(first, of_eight), sums[i]);
-      sums[i + 1] = multiply_add(part[i + 1], multiply(first, of_eight), sums[i + 1]);
-      sums[i + 2] = multiply_add(part[i + 2], multiply(second, of_eight), sums[i + 2]);
-      sums[i + 3] = multiply_add(part[i + 3], multiply(second, of_eight), sums[i + 3]);
+      sums[i] = multiply_add(chunk_sum[i], multiply(first, of_eight), sums[i]);
+      sums[i + 1] = multiply_add(chunk_sum[i + 1], multiply(first, of_eight), sums[i + 1]);
+      sums[i + 2] = multiply_add(chunk_sum[i + 2], multiply(second, of_eight), sums[i + 2]);
+      sums[i + 3] = multiply_add(chunk_sum[i + 3], multiply(second, of_eight), sums[i + 3]);
     }
   }
 
-  // The products of a chunk and a part of the tile to `part`.
+  // The products of a chunk and a slice of the tile to `chunk_sum`.
   template <class A, class B>
-  __device__ __forceinline__ void multiply_part(A a, B b, u64 rows, u64 columns) {
+  __device__ __forceinline__ void multiply_slice(A a, B b, u64 rows, u64 columns) {
 #pragma unroll
-    for (float& v : part) pin(v);
+    for (float& v : chunk_sum) pin(v);
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
-      wgmma(a, b, part, rows + kStepUnits * step, columns + kStepUnits * step, step > 0);
+      wgmma(a, b, chunk_sum, rows + kStepUnits * step, columns + kStepUnits * step, step > 0);
     }
     wgmma_commit();
     wgmma_wait<0>();
 #pragma unroll
-    for (float& v : part) pin(v);
+    for (float& v : chunk_sum) pin(v);
   }
 
-  // Adds `part` to its sums. With factors, those of rows g and g + 8, and of_tokens(i) of the
+  // Adds `chunk_sum` to its sums. With factors, those of rows g and g + 8, and of_tokens(i) of the
   // lane's two of eight tokens: their product is rounded, then the sum.
   template <class OfTokens>
   __device__ __forceinline__ void promote(float* sums, const RowPair& rows,
                                           const OfTokens& of_tokens) const {
     if constexpr (!kScales) {
 #pragma unroll
-      for (int i = 0; i < kPartSums; ++i) sums[i] += part[i];
+      for (int i = 0; i < kSliceSums; ++i) sums[i] += chunk_sum[i];
     } else {
 #pragma unroll
-      for (int i = 0; i < kPartSums; i += 4) {
+      for (int i = 0; i < kSliceSums; i += 4) {
         const auto tokens = of_tokens(i / 4);
-        sums[i] = multiply_add(part[i], multiply(tokens.first, rows.low), sums[i]);
-        sums[i + 1] = multiply_add(part[i + 1], multiply(tokens.second, rows.low), sums[i + 1]);
-        sums[i + 2] = multiply_add(part[i + 2], multiply(tokens.first, rows.high), sums[i + 2]);
-        sums[i + 3] = multiply_add(part[i + 3], multiply(tokens.second, rows.high), sums[i + 3]);
+        sums[i] = multiply_add(chunk_sum[i], multiply(tokens.first, rows.low), sums[i]);
+        sums[i + 1] =
+            multiply_add(chunk_sum[i + 1], multiply(tokens.second, rows.low), sums[i + 1]);
+        sums[i + 2] =
+            multiply_add(chunk_sum[i + 2], multiply(tokens.first, rows.high), sums[i + 2]);
+        sums[i + 3] =
+            multiply_add(chunk_sum[i + 3], multiply(tokens.second, rows.high), sums[i + 3]);
       }
     }
   }

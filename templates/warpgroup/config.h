@@ -44,7 +44,7 @@ struct WarpgroupConfig {
   bool shares_tiles;     // several blocks may share the K of a tile
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
   int step_tiles;        // tiles of 16 columns that are decoded at a time
-  int decoded_sets;      // sets of registers that they are decoded into in turn
+  int decoded_sets;      // sets of registers that they are decoded into one after the other
 
   static constexpr int kRowTile = 64;      // rows of a matrix instruction
   static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
@@ -53,7 +53,7 @@ struct WarpgroupConfig {
   // Whether sums of 128 columns are scaled, each by its token's factor and its block's.
   HEDDLE_BOTH constexpr bool scales_blocks() const { return scaling.mode == ScaleMode::kBlock; }
   // Whether sums of a group, or of 128 columns, have registers of their own before they are added.
-  HEDDLE_BOTH constexpr bool sums_have_parts() const {
+  HEDDLE_BOTH constexpr bool has_group_sums() const {
     return scaling.mode == ScaleMode::kAccumulator || scaling.mode == ScaleMode::kGroup || promotes;
   }
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
@@ -94,7 +94,9 @@ struct WarpgroupConfig {
   }
 
   // With promotes: tokens whose products have registers of their own at a time.
-  HEDDLE_BOTH constexpr int part_tokens() const { return has_many_tokens() ? tile_m / 2 : tile_m; }
+  HEDDLE_BOTH constexpr int chunk_sum_tokens() const {
+    return has_many_tokens() ? tile_m / 2 : tile_m;
+  }
 
   // Tokens whose sums a warpgroup ends with, and a thread's sums of them in each row tile.
   HEDDLE_BOTH constexpr int own_tokens() const { return splits_columns() ? tile_m / 2 : tile_m; }
@@ -158,10 +160,11 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int exchange_barriers() const {
     return shares_in_pairs ? warpgroups + 1 : 0;
   }
-  // Whether two warpgroups take turns with the tensor cores: one scales the sums of its groups
-  // while the other's products run. Else both would wait for products at the same time.
-  HEDDLE_BOTH constexpr bool takes_turns() const {
-    return byte_tokens && !byte_operands && sums_have_parts() && warpgroups == 2 &&
+  // Whether two warpgroups ping-pong, i.e. pass the tensor cores to each other: one scales the sums
+  // of its groups while the other's products run. Else both would wait for products at the same
+  // time.
+  HEDDLE_BOTH constexpr bool ping_pongs() const {
+    return byte_tokens && !byte_operands && has_group_sums() && warpgroups == 2 &&
            !splits_columns() && tile_m > kRowTile;
   }
   // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, magnitudes of
@@ -184,7 +187,7 @@ struct WarpgroupConfig {
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers() +
-           (takes_turns() ? 8 * warpgroups : 0);
+           (ping_pongs() ? 8 * warpgroups : 0);
   }
 
   // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).

@@ -2,10 +2,10 @@
 // shared memory, both of 16 bits or of eight.
 //
 // A step is one row tile by kStepTiles tiles of columns: its weights are decoded while the
-// tensor cores still work on the steps before, then handed over as one group. Steps take turns
-// between kSets sets of registers for decoded weights. A step that ends a group of scales leaves
-// its sums to the next one, which takes them up once its own weights are decoded; or, where groups
-// take turns between two sets of sums, once its own products are on their way.
+// tensor cores still work on the steps before, then handed over as one group. Steps
+// alternate between kSets sets of registers for decoded weights. A step that ends a group of scales
+// leaves its sums to the next one, which takes them up once its own weights are decoded; or, where
+// groups alternate between two sets of sums, once its own products are on their way.
 #pragma once
 
 #include "primitives/sync.cuh"
@@ -23,7 +23,7 @@ struct WgmmaMultiply {
   using S = WgmmaShape<Config>;
   using Steps = WgmmaSteps<Config>;
   using Weights = WgmmaWeights<Config, Decode>;
-  static constexpr bool kPartial = Steps::kPartial;
+  static constexpr bool kHasGroupSums = Steps::kHasGroupSums;
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
   static constexpr bool kEndsShort = S::kLastChunks != 0;
   static constexpr int kBoxTiles = 4;  // a tile's columns are 32 bytes of a token, a box's 128
@@ -31,27 +31,28 @@ struct WgmmaMultiply {
   static constexpr bool kMayHaveNone = kSharesChunks && S::kLastChunks == 1;
 
   WgmmaRelease<Config> release;
-  int warpgroup, warp;  // of the warpgroup
-  u32 turn_parity;      // of the phase that ends with the warpgroup's next turn, with kTakesTurns
-  int row_block;        // in the tile, of the warp's first row tile
-  int first_chunk;      // that the warpgroup multiplies, of a stage's
-  int first_half;       // of those that a stage has of a chunk
+  int warpgroup, warp;   // of the warpgroup
+  u32 ping_pong_parity;  // of the phase in which the tensor cores become its own, with kPingPong
+  int row_block;         // in the tile, of the warp's first row tile
+  int first_chunk;       // that the warpgroup multiplies, of a stage's
+  int first_half;        // of those that a stage has of a chunk
 
   using Sum = typename Config::Sums::Sum;
-  using Part = typename Config::Products::Sum;
-  static_assert(kPartial || sizeof(Sum) == sizeof(Part), "products are added to the sums");
+  using GroupSum = typename Config::Products::Sum;
+  static_assert(kHasGroupSums || sizeof(Sum) == sizeof(GroupSum), "products are added to the sums");
 
   Sum sum[S::kRowTiles][S::kSums];
-  Part part[Steps::kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
+  GroupSum group_sum[Steps::kGroupSumSets]
+                    [kHasGroupSums ? S::kSums : 1];  // of a group, not yet scaled
   Weights weights;
-  RowPair scales;  // of rows g and g + 8 in the last group that has ended, with kPartial only
+  RowPair scales;  // of rows g and g + 8 in the last group that has ended, with kHasGroupSums only
 
   __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                            int lane)
       : release(memory, lane),
         warpgroup(warpgroup),
         warp(warp),
-        turn_parity(warpgroup == 0 ? 1 : 0),
+        ping_pong_parity(warpgroup == 0 ? 1 : 0),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_chunk(kSharesChunks ? warpgroup : 0),
         first_half(S::kSplitsChunks ? warpgroup : 0),
@@ -64,12 +65,12 @@ struct WgmmaMultiply {
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
       for (Sum& v : sum[r]) v = 0;
-    clear_parts();
+    clear_group_sums();
     u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
     for (int k = piece.begin; k < piece.end; ++k) {
 #pragma unroll
-      for (int part = 0; part < S::kUnitStages; ++part) {
+      for (int stage_half = 0; stage_half < S::kUnitStages; ++stage_half) {
         mbarrier_wait(stage.full_barrier, stage.parity);
         const int count = S::chunks_of_unit(k, shape);
 #pragma unroll
@@ -82,14 +83,14 @@ struct WgmmaMultiply {
             release.run(previous);
             break;
           }
-          multiply_chunk(stage, c, of_stage, part, c == 0 ? previous : 0);
+          multiply_chunk(stage, c, of_stage, stage_half, c == 0 ? previous : 0);
         }
         previous = stage.full_barrier;
         stage.advance();
       }
     }
     wgmma_wait<0>();
-    retire(Steps::kSteps - 1, Steps::kParts - 1);
+    retire(Steps::kSteps - 1, Steps::kGroupSumSets - 1);
     release.run(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
@@ -109,27 +110,27 @@ struct WgmmaMultiply {
   }
 
  private:
-  __device__ __forceinline__ void clear_parts() {
-    if constexpr (kPartial) {
+  __device__ __forceinline__ void clear_group_sums() {
+    if constexpr (kHasGroupSums) {
       // The first step finds nothing in what a step before has left.
 #pragma unroll
-      for (auto& sums : part)
+      for (auto& sums : group_sum)
 #pragma unroll
-        for (Part& v : sums) v = 0;
+        for (GroupSum& v : sums) v = 0;
       scales = {0.0f, 0.0f};
     }
   }
 
-  // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
-  // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
+  // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half
+  // `stage_half` of the only one, of each row tile. Behind it the warp has read all of stage
+  // `previous`.
   __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
-                                                 int of_stage, int part, u32 previous) {
+                                                 int of_stage, int stage_half, u32 previous) {
     constexpr int kSteps = Steps::kSteps;
-    constexpr int kTurns = Steps::kParts;
     static_assert(kSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
     const u64 columns = same_columns(stage.columns() + kChunkBoxes * of_stage * S::kHalfBytes / 16);
     const u32 chunks = stage.weights() + of_stage * Config::value.weights.chunk_bytes;
-    weights.load_first_words(chunks, first_half, part);
+    weights.load_first_words(chunks, first_half, stage_half);
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       const int r = step / Steps::kColumnSteps;
@@ -137,38 +138,40 @@ struct WgmmaMultiply {
       const int tile = step % Steps::kColumnSteps * Steps::kStepTiles;
       // As if the words of the other half were there, too.
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
-      const int set = (part * kSteps + step) % Steps::kSets;
-      weights.decode(set, r, tile, chunk, first_half + part);
+      const int set = (stage_half * kSteps + step) % Steps::kSets;
+      weights.decode(set, r, tile, chunk, first_half + stage_half);
       if (tile % Steps::kHalfTiles == 0) weights.load_next_words(chunks, r, tile);
       const int before = (step + kSteps - 1) % kSteps;
-      const int into = (c * kSteps + step) / Steps::kGroupSteps % kTurns;
+      const int into = (c * kSteps + step) / Steps::kGroupSteps % Steps::kGroupSumSets;
       // ptxas takes no sums across the loop's end that are read while products run: it would let no
       // two steps overlap.
-      const bool in_time = kTurns == 2 && (c > 0 || step > 0);
-      if (kPartial && Steps::ends_group(before) && !in_time) {
+      const bool in_time = Steps::kGroupSumSets == 2 && (c > 0 || step > 0);
+      if (kHasGroupSums && Steps::ends_group(before) && !in_time) {
         wgmma_wait<0>();
-        retire(before, kTurns - 1);
+        retire(before, Steps::kGroupSumSets - 1);
       }
-      if (kPartial && Steps::ends_group(step) && kTurns == 1) load_scales(chunk, tile);
-      if (S::kTakesTurns && Steps::begins_group(tile)) wait_for_turn();
+      if (kHasGroupSums && Steps::ends_group(step) && Steps::kGroupSumSets == 1)
+        load_scales(chunk, tile);
+      if (S::kPingPong && Steps::begins_group(tile)) wait_for_tensor_cores();
       issue(set, r, tile, columns, into);
-      if (S::kTakesTurns && Steps::ends_group(step)) end_turn();
+      if (S::kPingPong && Steps::ends_group(step)) pass_tensor_cores();
       // The step that used the next set has ended, and with it one of the stage before.
       wgmma_wait<Steps::kSets - 1>();
-      if (kPartial && Steps::ends_group(before) && in_time) retire(before, 1 - into);
-      if (kPartial && Steps::ends_group(step) && kTurns == 2) load_scales(chunk, tile);
+      if (kHasGroupSums && Steps::ends_group(before) && in_time) retire(before, 1 - into);
+      if (kHasGroupSums && Steps::ends_group(step) && Steps::kGroupSumSets == 2)
+        load_scales(chunk, tile);
       if (step == Steps::kSets - 2) release.run(previous);
     }
   }
 
-  // The first turn is the first warpgroup's: a fresh barrier counts as one whose phase of parity 1
+  // The first warpgroup begins: a fresh barrier counts as one whose phase of parity 1
   // has ended. Both have as many groups.
-  __device__ __forceinline__ void wait_for_turn() {
-    mbarrier_wait(release.memory.turn_barrier(warpgroup), turn_parity);
-    turn_parity ^= 1;
+  __device__ __forceinline__ void wait_for_tensor_cores() {
+    mbarrier_wait(release.memory.ping_pong_barrier(warpgroup), ping_pong_parity);
+    ping_pong_parity ^= 1;
   }
-  __device__ __forceinline__ void end_turn() const {
-    mbarrier_arrive_if(release.is_first_lane, release.memory.turn_barrier(1 - warpgroup));
+  __device__ __forceinline__ void pass_tensor_cores() const {
+    mbarrier_arrive_if(release.is_first_lane, release.memory.ping_pong_barrier(1 - warpgroup));
   }
 
   __device__ __forceinline__ void load_scales(u32 chunk, int tile) {
@@ -195,8 +198,8 @@ struct WgmmaMultiply {
       const int here = tile + i;
       const int box = here / kBoxTiles;
       const u64 at = columns + (box * S::kHalfBytes >> 4) + 2 * (here % kBoxTiles);
-      if constexpr (kPartial) {
-        Config::Products::multiply(part[into], a[i], at, !Steps::begins_group(here));
+      if constexpr (kHasGroupSums) {
+        Config::Products::multiply(group_sum[into], a[i], at, !Steps::begins_group(here));
       } else {
         Config::Products::multiply(sum[r], a[i], at, true);
       }
@@ -206,13 +209,13 @@ struct WgmmaMultiply {
 
   // The sums of the group that the step has ended, whose products are there.
   __device__ __forceinline__ void retire(int step, int from) {
-    if constexpr (kPartial) {
+    if constexpr (kHasGroupSums) {
       float(&sums)[S::kSums] = sum[step / Steps::kColumnSteps];
 #pragma unroll
-      for (Part& v : part[from]) pin(v);
+      for (GroupSum& v : group_sum[from]) pin(v);
 #pragma unroll
       for (int i = 0; i < S::kSums; ++i) {
-        const float of_group = Config::Products::as_float(part[from][i]);
+        const float of_group = Config::Products::as_float(group_sum[from][i]);
         if constexpr (Steps::kScalesSums) {
           sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * of_group;
         } else {

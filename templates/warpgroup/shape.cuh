@@ -42,7 +42,7 @@ struct WgmmaShape {
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
   static constexpr int kLastChunks = Config::value.last_chunks;  // of the last unit; 0: all
-  static constexpr bool kTakesTurns = Config::value.takes_turns();
+  static constexpr bool kPingPong = Config::value.ping_pongs();
   static constexpr bool kSharesTiles = Config::value.shares_tiles;
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
@@ -211,15 +211,15 @@ struct WgmmaMemory {
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
 
-  // Of warpgroups that take turns: it is this one's.
-  __device__ __forceinline__ u32 turn_barrier(int warpgroup) const {
+  // With kPingPong: the tensor cores are this one's.
+  __device__ __forceinline__ u32 ping_pong_barrier(int warpgroup) const {
     return word(2 * S::kWarpgroups) + 8 * (Config::value.exchange_barriers() + warpgroup);
   }
 
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (S::kTakesTurns) {
+    if constexpr (S::kPingPong) {
 #pragma unroll
-      for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(turn_barrier(i), 4);
+      for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(ping_pong_barrier(i), 4);
     }
     if constexpr (S::kPairs) {
 #pragma unroll

@@ -228,7 +228,7 @@ struct WgmmaStore {
   __device__ __forceinline__ void store_rounded(const Piece& piece, int place,
                                                 int first_row) const {
     constexpr int kAtOnce = 128 / kRowThreads;  // tokens
-    constexpr int kTurns = (kTokens + kAtOnce - 1) / kAtOnce;
+    constexpr int kVectors = (kTokens + kAtOnce - 1) / kAtOnce;
     const int own = thread / kRowThreads;  // token
     const int vector = thread % kRowThreads;
     const u32 from = memory.pass(warpgroup) + 2 * (own * S::kRoundedRow + vector * 8);
@@ -236,14 +236,14 @@ struct WgmmaStore {
     const auto is_of_pass = [&](int i) {
       return kTokens % kAtOnce == 0 || kAtOnce * i + own < kTokens;
     };
-    u32x4 values[kTurns];
+    u32x4 values[kVectors];
 #pragma unroll
-    for (int i = 0; i < kTurns; ++i) {
+    for (int i = 0; i < kVectors; ++i) {
       if (is_of_pass(i)) values[i] = load_shared_16(from + 2 * kAtOnce * i * S::kRoundedRow);
     }
     warpgroup_barrier(1 + warpgroup);
 #pragma unroll
-    for (int i = 0; i < kTurns; ++i) {
+    for (int i = 0; i < kVectors; ++i) {
       const int token = token_at(piece, place + kAtOnce * i + own);
       if (token < 0 || (S::kRowsMayEnd && row >= output.shape.n)) continue;
       if (!is_of_pass(i)) continue;

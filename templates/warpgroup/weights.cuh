@@ -32,9 +32,9 @@ struct WgmmaWeights : ChunkLane<Config> {
 
   // A lane's words of 64 columns are loaded while those before them are decoded; a chunk has one or
   // two of these halves for each row tile. Here the first of half `first_half` of what the stage
-  // has of the chunk, which begins with half `part` of it.
-  __device__ __forceinline__ void load_first_words(u32 chunks, int first_half, int part) {
-    load_half(chunks, first_half, part, 0);
+  // has of the chunk, which begins with half `stage_half` of it.
+  __device__ __forceinline__ void load_first_words(u32 chunks, int first_half, int stage_half) {
+    load_half(chunks, first_half, stage_half, 0);
   }
   // Those behind the ones that row tile r is decoded from at tile `tile`.
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
@@ -76,10 +76,10 @@ struct WgmmaWeights : ChunkLane<Config> {
     return (Steps::kHalves * r + tile / Steps::kHalfTiles) % 2;
   }
 
-  __device__ __forceinline__ void load_half(u32 chunk, int half, int part, int place) {
+  __device__ __forceinline__ void load_half(u32 chunk, int half, int stage_half, int place) {
     Lane::load_words(chunk, half, words_[place]);
     if constexpr (Lane::kPassesScales) {
-      to_pass_[place] = Lane::scales_to_pass(chunk - S::kMissingBytes, half + part);
+      to_pass_[place] = Lane::scales_to_pass(chunk - S::kMissingBytes, half + stage_half);
     }
   }
 

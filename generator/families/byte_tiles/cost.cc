@@ -69,7 +69,7 @@ double byte_tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t
   const GpuRates gpu(plan.target);
   const auto& c = config_of<ByteTilesConfig>(kernel);
   const std::int64_t blocks = ceil_div(m, c.tile_m) * ceil_div(spec.shape.n, c.tile_n) * c.split_k;
-  // Blocks that have an SM together take it in turns.
+  // Blocks that share an SM run one after the other.
   const int sharers = blocks > plan.target.sm_count ? kernel.blocks_per_sm : 1;
   const auto rounds =
       static_cast<double>(ceil_div(blocks, std::int64_t{plan.target.sm_count} * sharers));

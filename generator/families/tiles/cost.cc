@@ -75,7 +75,7 @@ double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, C
   const auto& config = config_of<TilesConfig>(kernel);
   const std::int64_t tiles = ceil_div(m, config.tile_m) * ceil_div(spec.shape.n, config.tile_n);
   const std::int64_t blocks = tiles * config.split_k;
-  // Blocks that have an SM together take it in turns.
+  // Blocks that share an SM run one after the other.
   const int sharers = blocks > plan.target.sm_count ? residents(plan.target, kernel) : 1;
   const auto rounds =
       static_cast<double>(ceil_div(blocks, places_of(plan.target, config, sharers)));

@@ -20,12 +20,13 @@ bool can_read_ahead(const WeightSpec& weight, const device::TilesConfig& c) {
   }
   if (weight.zero_point == ZeroPoint::kFloat) return false;
   if (c.scaling.mode == device::ScaleMode::kAccumulator) return false;
-  // Every thread copies as much of the tokens, every warp of the weights, in each turn.
-  const int turns = c.run() / 64;
-  if (turns == 0) return false;  // refuse_tile() says why
+  // Every thread copies as much of the tokens, every warp of the weights, in each slice.
+  const int slices = c.run() / 64;
+  if (slices == 0) return false;  // refuse_tile() says why
   const int units = c.stage_k / 8;
-  if (c.threads() % (8 * units) != 0 || c.tile_m % (c.threads() / units * turns) != 0) return false;
-  return c.stage_row_blocks() % (c.threads() / 32 * turns) == 0;
+  if (c.threads() % (8 * units) != 0 || c.tile_m % (c.threads() / units * slices) != 0)
+    return false;
+  return c.stage_row_blocks() % (c.threads() / 32 * slices) == 0;
 }
 
 }  // namespace heddle

@@ -38,10 +38,10 @@ bool four_hold_sums(const WarpgroupConfig& c) {
 }
 
 // Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
-// warpgroups are others'; those of two are the next group's where two sets of sums take turns, for
-// which 64 tokens have registers, and stages of one or two chunks, none of which may be short, and
-// groups that are as many steps each, which those that an offset cuts are not.
-// Codes of eight bits, and 64 rows, were no faster so.
+// warpgroups are others'; those of two are the next group's where groups alternate between two sets
+// of sums, for which 64 tokens have registers, and stages of one or two chunks, none of which may
+// be short, and groups that are as many steps each, which those that an offset cuts are not. Codes
+// of eight bits, and 64 rows, were no faster so.
 bool multiplies_beside_scaling(const GemmSpec& spec, const WarpgroupKernel& c) {
   return c.tile_m == 64 && c.tile_n > 64 && spec.weight.bits < 8 &&
          (c.has_four() || (c.shape.chunks % 2 == 0 && c.weights.entry_offset == 0));
@@ -79,12 +79,13 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   const bool four = c.has_four();
   set_wgmma_ring(spec, target, c);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
-  // of sums take turns and in pairs that read tokens once; what follows the sums of these then
+  // of sums alternate and in pairs that read tokens once; what follows the sums of these then
   // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
   const bool pairs = c.has_many_tokens() && c.cluster > 1 && c.epilogue.is_plain();
   const bool few_rows = c.tile_m > 64 && c.tile_m != 128 && c.tile_n == 128 && !pairs;
   const bool short_steps = c.tile_m == 64 && (c.scaling.mode != ScaleMode::kAccumulator || four);
-  // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
+  // Warpgroups that share 64 rows take the whole chunks of a stage alternately where it has
+  // several.
   const bool halves = c.tile_n == 64 && c.stage_chunks % kWarpgroups != 0;
   const bool two_bits = c.tile_n == 64 && spec.weight.bits < 3;
   if (c.byte_tokens) {

@@ -70,8 +70,9 @@ double WgmmaClocks::unit() const {
 double WgmmaClocks::byte_unit() const {
   constexpr double kSharedBytes = 128;  // a clock
   const double products = 1.0 * kRowTile * WeightLayout::kChunkK * c_.tile_m;
-  const double operands = 1.0 * WeightLayout::kChunkK *
-                          (kRowTile * (c_.promotes ? c_.tile_m / c_.part_tokens() : 1) + c_.tile_m);
+  const double operands =
+      1.0 * WeightLayout::kChunkK *
+      (kRowTile * (c_.promotes ? c_.tile_m / c_.chunk_sum_tokens() : 1) + c_.tile_m);
   const double multiply =
       std::max(products / (kByteRate * costs_[kMultiply]), operands / kSharedBytes);
   // An instruction of a warp for each of its sums, with factors half of a product more, and a

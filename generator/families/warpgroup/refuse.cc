@@ -12,9 +12,9 @@ int sum_registers(const device::WarpgroupConfig& c) {
   // Two warpgroups share a row tile of wgmma.
   const int row_tiles = std::max(1, c.tile_n / (device::WarpgroupConfig::kRowTile * c.warpgroups));
   const int sums = 4 * row_tiles * (c.tile_m / 8);
-  if (c.byte_operands) return sums + (c.promotes ? c.part_tokens() / 2 : 0);
+  if (c.byte_operands) return sums + (c.promotes ? c.chunk_sum_tokens() / 2 : 0);
   // Sums of a group, or of 128 columns, of one row tile at a time.
-  if (c.byte_tokens) return sums + (c.sums_have_parts() ? c.tile_m / 2 : 0);
+  if (c.byte_tokens) return sums + (c.has_group_sums() ? c.tile_m / 2 : 0);
   return c.scaling.mode == ScaleMode::kAccumulator ? 2 * sums : sums;
 }
 
@@ -47,7 +47,7 @@ bool leaves_one_chunk(const GemmSpec& spec, const device::WarpgroupConfig& c) {
 // As far as ptxas spills nothing, with zero points and gates, too.
 int most_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
   if (c.byte_operands) return kMostByteSums;
-  if (!c.byte_tokens || !c.sums_have_parts() || converts_sums(spec, c)) return kMostWgmmaSums;
+  if (!c.byte_tokens || !c.has_group_sums() || converts_sums(spec, c)) return kMostWgmmaSums;
   return c.promotes ? kMostPromotedSums : kMostGroupSums;
 }
 
