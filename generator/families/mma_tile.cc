@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "generator/families/blocks_that_fit.h"
 #include "generator/families/shared_memory.h"
 
 namespace heddle {
@@ -9,8 +12,10 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr std::int64_t kMostTilesOfN = 65535;  // the grid's second dimension
-// Sums, partial sums and fragments beyond this many registers spill.
+// Sums and partial sums beyond this many registers spill, whatever else a thread holds; so do those
+// that leave it fewer than kLeastOthers.
 constexpr int kMaxSumRegisters = 160;
+constexpr int kLeastOthers = 24;
 
 int total_stages(const MmaTile& c) {
   return static_cast<int>(ceil_div(c.shape.chunks, c.stage_k / WeightLayout::kChunkK));
@@ -65,15 +70,17 @@ std::vector<Problem> refuse_tile_size(const MmaTile& c, int shared_bytes, int su
         c.tile_m, c.tile_n, c.stage_k, c.stages, shared_bytes, target.name,
         target.shared_per_block);
   });
+  const int most_sums =
+      std::min(kMaxSumRegisters, register_budget(target, c.threads, 1) - kLeastOthers);
   reasons.unless(
-      sum_registers <= kMaxSumRegisters, "/tile",
+      sum_registers <= most_sums, "/tile",
       [&] {
         return fmt::format(
-            "a warp's tile of {} rows by {} tokens needs {} registers for its "
-            "sums; use more warps along M or N",
-            c.tile_n / c.warps_n, c.tile_m / c.warps_m, sum_registers);
+            "a warp's tile of {} rows by {} tokens needs {} registers of a thread for its sums, of "
+            "which {} threads leave too few; use a smaller tile, or more warps along M or N",
+            c.tile_n / c.warps_n, c.tile_m / c.warps_m, sum_registers, c.threads);
       },
-      "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
+      "", [&] { return fmt::format("at most {}", most_sums); });
   // The shortest stage has one chunk, where the spec sets none.
   const int most_split = spec.tile.k ? total_stages(c) : c.shape.chunks;
   reasons.unless(c.split_k <= total_stages(c), "/tile/split_k",

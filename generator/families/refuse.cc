@@ -17,7 +17,8 @@ void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* r
       has_wgmma(target), is_decoded ? "/weight/bits" : "/weight/group_rows",
       [&] { return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch()); },
       is_decoded ? spec.weight.bits : spec.weight.group_rows,
-      is_decoded ? "8" : "1, with a scale for each token or one for all");
+      is_decoded ? "8, or activations of 16 bits"
+                 : "1, with a scale for each token or one for all");
   reasons->unless(
       spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
       [&] { return fmt::format("{}, which is of the path hopper", what); },

@@ -180,9 +180,11 @@ class Candidates {
            register_budget(target_, c.threads(), blocks_per_sm);
   }
 
+  // A tile that may have no registers for its sums is built for one block of an SM at most.
   void add(ByteTilesConfig c, int blocks_per_sm) {
     const bool has_room = set_stages(c, blocks_per_sm);
-    if (has_room && (fits_registers(c, blocks_per_sm) || any_tile_)) {
+    const bool is_last = any_tile_ && blocks_per_sm == 1;
+    if (has_room && (fits_registers(c, blocks_per_sm) || is_last)) {
       std::vector<Problem> problems = problems_of(c);
       if (problems.empty()) return kernels_.push_back(kernel_of(c, blocks_per_sm));
       note(c, std::move(problems));

@@ -141,7 +141,8 @@ class Candidates {
   void add_blocks(TilesConfig c, int blocks_per_sm) {
     const bool fits = set_stages(c, blocks_per_sm);
     c.reads_ahead = can_read_ahead(spec_.weight, c);
-    if (!fits || (!fits_registers(c, blocks_per_sm) && !any_tile_)) {
+    const bool is_last = any_tile_ && blocks_per_sm == 1;
+    if (!fits || (!fits_registers(c, blocks_per_sm) && !is_last)) {
       note_problems(c);
       return;
     }

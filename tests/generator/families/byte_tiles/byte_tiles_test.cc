@@ -122,6 +122,31 @@ TEST(ByteTiles, RefuseTilesByField) {
   EXPECT_NE(refused(tile, Path::kTuring).find("/tile/stages"), std::string::npos);
 }
 
+// Sixteen warps leave a thread 128 registers, in two blocks of an SM 64.
+TEST(ByteTiles, OfTheSpecsOwnSizeHaveRegistersForTheirSums) {
+  GemmSpec spec = with_path(byte_gemm(4096, 4096, DType::kFp8E4m3), Path::kAmpere);
+  spec.tile.m = 64;
+  spec.tile.n = 128;
+  spec.tile.warps_n = 8;
+  spec.tile.warps_k = 2;
+  for (const PlannedKernel& kernel : plan_of(spec, "h100").kernels) {
+    EXPECT_EQ(kernel.threads, 512) << kernel.name;
+    EXPECT_EQ(kernel.blocks_per_sm, 1) << kernel.name;
+  }
+  spec.tile.n = 256;
+  const std::string why = refusal(spec, "h100");
+  EXPECT_NE(why.find("needs 128 registers of a thread for its sums"), std::string::npos) << why;
+}
+
+TEST(ByteTiles, SayWhereFp8IsFp16) {
+  for (const auto& [target, is_converted] : {std::pair("b200", true), {"sm_89", false}}) {
+    const std::string page = describe(plan_of(byte_gemm(256, 512, DType::kFp8E4m3), target));
+    EXPECT_EQ(page.find("multiplies FP8 as FP16") != std::string::npos, is_converted) << page;
+    const std::string other = describe(plan_of(byte_gemm(256, 512, DType::kInt8), target));
+    EXPECT_EQ(other.find("multiplies FP8 as FP16"), std::string::npos) << other;
+  }
+}
+
 TEST(ByteTiles, PromoteOnlyWhatIsPromoted) {
   GemmSpec spec = byte_gemm(4096, 4096, DType::kFp8E4m3);
   spec.accumulation = Accumulation::kFast;
