@@ -176,11 +176,39 @@ std::string describe_gemm(const GemmSpec& spec) {
                          : " by the launch's scale");
 }
 
+// The arrays of a launch beside weights and workspace: types and shapes.
+std::string describe_arrays(const GemmSpec& spec) {
+  const ActivationScaleSpec& x = spec.activation_scale;
+  std::string text =
+      fmt::format("a launch has: x {} [M, {}]", to_string(spec.activation), spec.shape.k);
+  if (x.granularity == RowGranularity::kTensor) text += ", x_scales fp32 [1]";
+  if (x.granularity == RowGranularity::kToken) text += ", x_scales fp32 [M]";
+  if (x.granularity == RowGranularity::kGroup) {
+    text += fmt::format(", x_scales {} column_major, of each {} columns", to_string(x.scale_dtype),
+                        kRowGroup);
+  }
+  if (!x.symmetric) text += ", x_zero_points int32 [M]";
+  if (spec.pre_scale)
+    text += fmt::format(", pre_scale {} [{}]", to_string(spec.activation), spec.shape.k);
+  if (spec.act_order) text += fmt::format(", permutation int32 [{}]", spec.shape.k);
+  if (spec.epilogue.bias)
+    text += fmt::format(", bias {} [{}]", to_string(spec.bias_dtype()), spec.shape.n);
+  const std::string y = fmt::format("[M, {}]", spec.output_columns());
+  if (spec.epilogue.residual)
+    text += fmt::format(", residual {} {}", to_string(spec.residual_dtype()), y);
+  text += fmt::format(", y {} {}", to_string(spec.output_dtype()), y);
+  if (spec.output_scale.granularity == RowGranularity::kTensor) text += ", y_scales fp32 [1]";
+  if (spec.output_scale.granularity == RowGranularity::kGroup) {
+    text += fmt::format(", y_scales {} column_major", to_string(spec.output_scale.scale_dtype));
+  }
+  return text;
+}
+
 std::string describe_operation(const Plan& plan) {
   const auto [n, k] = plan.spec.has_weight() ? plan.spec.weight_shape() : MatrixShape{};
   switch (plan.spec.op()) {
     case Op::kGemm:
-      return describe_gemm(plan.spec.gemm());
+      return describe_gemm(plan.spec.gemm()) + '\n' + describe_arrays(plan.spec.gemm());
     case Op::kDequantize:
       return fmt::format("W[{}, {}] in {} from {}", n, k, to_string(plan.spec.weight_op().dtype),
                          to_string(plan.spec.weight_op().format));

@@ -14,6 +14,7 @@
 #include "generator/planner/tuned_choice.h"
 #include "generator/spec/byte_meaning.h"
 #include "generator/spec/meaning.h"
+#include "generator/target/capabilities.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 
@@ -113,6 +114,12 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
   }
   if (spec.has_byte_activations()) {
     reasons.push_back(sums_text(plan));
+    if (!has_wgmma(plan.target) && spec.activation != DType::kInt8 && !has_fp8_units(plan.target)) {
+      reasons.push_back(fmt::format(
+          "mma.sync of sm_{} multiplies FP8 as FP16, after converting it: with many tokens that "
+          "takes longer than activations of 16 bits",
+          plan.target.arch()));
+    }
   } else if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));
   }

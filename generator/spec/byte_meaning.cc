@@ -76,11 +76,13 @@ class Rules {
     const bool of_groups = granularity_of_x == RowGranularity::kGroup;
     unless(granularity_of_x != RowGranularity::kNone, "/activation/granularity",
            "activations of 8 bits have scales", granularity(),
-           is_integer_x() ? "\"tensor\" or \"token\"" : "\"tensor\", \"token\" or \"group\"");
+           is_integer_x()              ? "\"tensor\" or \"token\""
+           : gemm_.weight.has_blocks() ? "\"group\""
+                                       : "\"tensor\", \"token\" or \"group\"");
     unless(!of_groups || !is_integer_x(), "/activation/granularity",
            "integer sums are scaled once all of K has been added", granularity(),
            "\"tensor\" or \"token\"");
-    unless(!of_groups || gemm_.weight.has_blocks(), "/activation/granularity",
+    unless(!of_groups || is_integer_x() || gemm_.weight.has_blocks(), "/activation/granularity",
            "scales of 128 columns meet blocks of 128 by 128 weights", granularity(),
            "\"tensor\" or \"token\", or weight.group_rows 128");
     unless(of_groups || gemm_.activation_scale.scale_dtype == RowScaleDtype::kFp32,
@@ -117,7 +119,8 @@ class Rules {
       check_blocks();
     } else {
       unless(!weight.has_blocks(), "/weight/group_rows", "blocks are of FP8", group_rows(), "1");
-      // With scales of 128 columns of X a group of as many is right: of a block, which is asked for.
+      // With scales of 128 columns of X a group of as many is right: of a block, which is asked
+      // for.
       const bool wants_blocks =
           gemm_.activation_scale.granularity == RowGranularity::kGroup && !is_integer_x();
       unless(!has_groups() || wants_blocks, "/weight/group_size",

@@ -710,7 +710,7 @@ def unpack_weights(spec: Spec | dict[str, Any] | str, packed: object) -> heddle.
 
 def quantize(spec: Spec | dict[str, Any] | str, w: object) -> heddle._weights.QuantizedWeights:
     """
-    W to the nearest codes, on the host, with the bits that "op": "quantize_weight" writes. w: [N, K] of the spec's 16-bit type, of a gemm's spec activation.dtype.
+    W to the nearest codes, on the host, with the bits that "op": "quantize_weight" writes. w: [N, K] of the spec's 16-bit type, of a gemm's spec activation.dtype; with activations of 8 bits float16, or bfloat16 as uint16.
     """
 
 class KvTensorLayout:

@@ -88,6 +88,11 @@ std::vector<std::uint8_t> host_bytes(nb::handle value, const char* name, Element
   return bytes;
 }
 
+bool has_elements(nb::handle value, Element element) {
+  ReadOnly array;
+  return nb::try_cast(value, array) && is_element(element, array.dtype());
+}
+
 HostMemory writable_memory(nb::handle value, const char* name) {
   HostMemory memory;
   nb::ndarray<nb::device::cpu> array;

@@ -20,6 +20,9 @@ namespace nb = nanobind;
 std::vector<std::uint8_t> host_bytes(nb::handle value, const char* name, Element element,
                                      const std::vector<std::int64_t>& shape);
 
+// Whether it is an array in the host's memory with such elements.
+bool has_elements(nb::handle value, Element element);
+
 // Memory that a function fills: contiguous, of any type.
 struct HostMemory {
   nb::ndarray<> array;  // keeps it alive

@@ -22,19 +22,21 @@ const GemmSpec& gemm_of(const Spec& spec) {
          "gemm");
 }
 
-// What quantize() makes of a gemm's spec is what its weights are to be.
-WeightOpSpec weight_op_of(const Spec& spec) {
+// What quantize() makes of a gemm's spec is what its weights are to be, of W in X's type; where X
+// has eight bits, in that of `w`. Codes are in no order before they are packed.
+WeightOpSpec weight_op_of(const Spec& spec, nb::handle w) {
   if (spec.op() == Op::kQuantizeWeight) return spec.weight_op();
   const GemmSpec& gemm = gemm_of(spec);
-  if (gemm.has_byte_activations()) {
-    refuse("weights.activation",
-           "quantize a spec of quantize_weight with W's type, then pack the codes with this one",
-           std::string(to_string(gemm.activation)), "activations of 16 bits");
-  }
   WeightOpSpec op;
   op.shape = {gemm.shape.n, gemm.shape.k};
   op.weight = gemm.weight;
   op.dtype = gemm.activation;
+  if (gemm.has_byte_activations()) {
+    op.dtype = has_elements(w, Element::kFp16) ? DType::kFp16 : DType::kBf16;
+    if (op.weight.interleave == Interleave::kByteFragment) {
+      op.weight.interleave = Interleave::kFragment;
+    }
+  }
   op.gated = gemm.epilogue.gated;
   return op;
 }
@@ -161,7 +163,7 @@ nb::object unpack(nb::handle spec_value, nb::handle packed) {
 }
 
 nb::object quantize(nb::handle spec_value, nb::handle w) {
-  const WeightOpSpec spec = weight_op_of(spec_argument(spec_value));
+  const WeightOpSpec spec = weight_op_of(spec_argument(spec_value), w);
   const std::vector<std::uint8_t> bytes =
       host_bytes(w, "w", element_of(spec.dtype), {spec.shape.n, spec.shape.k});
   QuantizedWeights weights;
@@ -259,7 +261,8 @@ void bind_weights(nb::module_& m) {
         nb::sig("def quantize(spec: Spec | dict[str, typing.Any] | str, w: object) -> "
                 "heddle._weights.QuantizedWeights"),
         "W to the nearest codes, on the host, with the bits that \"op\": \"quantize_weight\" "
-        "writes. w: [N, K] of the spec's 16-bit type, of a gemm's spec activation.dtype.");
+        "writes. w: [N, K] of the spec's 16-bit type, of a gemm's spec activation.dtype; with "
+        "activations of 8 bits float16, or bfloat16 as uint16.");
 }
 
 }  // namespace heddle::python

@@ -103,9 +103,23 @@ def test_quantized_weights_are_packed_for_a_gemm(heddle):
         heddle.check_packed_weights(gemm, op, heddle.LAYOUT_VERSION)
 
 
-def test_quantize_names_another_spec(heddle):
-    with pytest.raises(heddle.Error, match="quantize_weight"):
-        heddle.quantize(byte_spec("int8"), b"")
+def test_weights_of_a_gemm_are_quantized_from_their_own_type(heddle):
+    np = pytest.importorskip("numpy")
+    w = np.linspace(-1, 1, N * K, dtype=np.float16).reshape(N, K)
+    int8 = byte_spec("int8")
+    four_bits = {**int8, "weight": {"bits": 4, "group_size": 32}}
+    two_levels = {**int8, "weight": {"bits": 4, "group_size": 32, "channel_scale": "fp16"}}
+    for gemm in (int8, byte_spec("fp8_e4m3"), block_spec("fp32"), four_bits, two_levels):
+        made = heddle.quantize(gemm, w)
+        packed = heddle.pack_weights(gemm, *made)
+        assert packed.size == heddle.weight_layout(gemm).total_bytes
+        halves = w.astype(np.float32).view(np.uint32) >> 16  # W in bfloat16, cut off
+        heddle.pack_weights(gemm, *heddle.quantize(gemm, halves.astype(np.uint16)))
+    scales = np.asarray(heddle.quantize(int8, w).scales)
+    assert np.allclose(scales[:, 0], np.abs(w.astype(np.float32)).max(1) / 127)
+    with pytest.raises(heddle.UsageError) as caught:
+        heddle.quantize(int8, w.astype(np.float32))
+    assert caught.value.code == "weights.dtype"
 
 
 def test_a_scale_of_codes_is_an_argument(heddle, driver, runtime):

@@ -164,6 +164,28 @@ TEST(ByteLayout, IsNewSinceVersionFour) {
   EXPECT_EQ(layout_version(byte_gemm(16, 128, DType::kInt8).weight), 4);
 }
 
+TEST(ByteLayout, ThePlanSaysWhatALaunchHas) {
+  const auto arrays_of = [](const GemmSpec& spec) {
+    const std::string page = describe(resolve(Spec::from_gemm(spec), target_from_name("h100")));
+    const std::size_t at = page.find("a launch has: ");
+    return page.substr(at, page.find('\n', at) - at);
+  };
+  GemmSpec spec = byte_gemm(64, 256, DType::kInt8);
+  spec.output = DType::kBf16;
+  EXPECT_EQ(arrays_of(spec), "a launch has: x int8 [M, 256], x_scales fp32 [M], y bf16 [M, 64]");
+  spec.activation_scale.symmetric = false;
+  spec.epilogue = {true, Activation::kSilu, true, true};
+  EXPECT_EQ(arrays_of(spec),
+            "a launch has: x int8 [M, 256], x_scales fp32 [M], x_zero_points int32 [M], bias bf16 "
+            "[64], residual bf16 [M, 32], y bf16 [M, 32]");
+  spec = block_gemm(256, 256);
+  spec.output = DType::kFp8E4m3;
+  spec.output_scale.granularity = RowGranularity::kGroup;
+  EXPECT_EQ(arrays_of(spec),
+            "a launch has: x fp8_e4m3 [M, 256], x_scales fp32 column_major, of each 128 columns, y "
+            "fp8_e4m3 [M, 256], y_scales fp32 column_major");
+}
+
 TEST(ByteLayout, ThePlanTellsScalesOfChannelsFromWhatElseTheyHave) {
   const auto page_of = [](const GemmSpec& spec) {
     return describe(resolve(Spec::from_gemm(spec), target_from_name("h100")));

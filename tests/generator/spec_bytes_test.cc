@@ -128,6 +128,17 @@ TEST(SpecBytes, SaysAllThatIntegersHaveInTheWayOfBlocks) {
   for (const Problem& problem : check_meaning(spec)) {
     EXPECT_EQ(problem.allowed.find("group"), std::string::npos) << problem.allowed;
   }
+  // Nor is a way there offered.
+  spec.weight.group_rows = 1;
+  for (const Problem& problem : check_meaning(spec)) {
+    EXPECT_EQ(problem.allowed.find("group"), std::string::npos) << problem.allowed;
+  }
+}
+
+TEST(SpecBytes, BlocksAllowTheOneGranularityThatTheyHave) {
+  GemmSpec spec = block_gemm(256, 512);
+  spec.activation_scale.granularity = RowGranularity::kNone;
+  EXPECT_EQ(check_meaning(spec).front().allowed, "\"group\"");
 }
 
 TEST(SpecBytes, RefusesOtherBlocksByName) {

@@ -160,6 +160,10 @@ TEST(NearMiss, OffersOnlyWhatIsNear) {
   EXPECT_EQ(near_miss("bit", {"bits", "type"}), "bits");
   EXPECT_EQ(near_miss("x", {"n", "k"}), "");
   EXPECT_EQ(near_miss("N", {"n", "k"}), "n");
+  const std::vector<std::string_view> types = {"fp16", "int8", "fp8_e4m3", "fp8_e5m2"};
+  EXPECT_EQ(near_miss("e4m3", types), "fp8_e4m3") << "the only one that it is a part of";
+  EXPECT_EQ(near_miss("fp8", types), "") << "a part of two";
+  EXPECT_EQ(near_miss("per_token", {"none", "tensor", "token", "group"}), "token");
   EXPECT_EQ(near_miss(std::string(100000, 'a'), {"aaaa"}), "");
 }
 

@@ -31,7 +31,8 @@ TEST(SpecTwoLevels, AreParsedAndWritten) {
 TEST(SpecTwoLevels, AreIntegersWhereNothingElseIsSaid) {
   const auto parse = [](const std::string& members) {
     return Spec::parse(R"({"heddle": 1, "op": "gemm", "shape": {"n": 256, "k": 512}, "weight":
-        {"bits": 4, "group_size": 32, )" + members + R"(}, "activation": {"dtype": "int8",
+        {"bits": 4, "group_size": 32, )" +
+                       members + R"(}, "activation": {"dtype": "int8",
         "granularity": "token"}, "output": {"dtype": "bf16"}})");
   };
   EXPECT_EQ(parse(R"("channel_scale": "fp16")").canonical_json(),

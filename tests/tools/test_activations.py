@@ -51,6 +51,16 @@ class ActivationsTest(CommandTest):
         self.assertEqual(other, self.specs(FP8_MODEL, "--activations", "16")[0])
         self.assertIn("sm_80 has no kernel that takes fp8_e4m3 per ", notes)
 
+    def test_the_list_says_what_layers_take_and_rows_write(self):
+        done = self.heddle("build", W8A8, "--list", "--target", "h200")
+        lines = [" ".join(line.split()) for line in done.out.splitlines()]
+        self.assertTrue(any("int8 token qkv_proj" in line for line in lines), done.out)
+        self.assertIn("add_norm 4096 bf16, residual int8 token", lines)
+        self.assertIn("add_norm 4096 bf16, residual bf16", lines)
+        done = self.heddle("build", W8A8, "--list", "--target", "h200", "--activations", "16")
+        self.assertNotIn("ROWS", done.out)
+        self.assertRegex(done.out, r"bf16 +qkv_proj")
+
     def check_agreement(self, config, tensors, plain):
         """`plain` is the config without what it says of activations."""
         folder = self.folder_of(config, tensors)

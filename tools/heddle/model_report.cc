@@ -46,6 +46,36 @@ std::string place_text(const ModelLayer& layer) {
   return layer.copies > 1 ? fmt::format("({})", layer.copies) : "-";
 }
 
+// "int8 token", "bf16": what a kernel takes, or makes.
+std::string operand_text(std::string_view dtype, RowGranularity granularity) {
+  if (granularity == RowGranularity::kNone) return std::string(dtype);
+  return fmt::format("{} {}", dtype, to_string(granularity));
+}
+
+// What the layer's kernel takes as X.
+std::string x_text(const ModelLayer& layer, const Model& model) {
+  if (layer.kernel < 0) return "-";
+  const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+  if (spec.op() != Op::kGemm) return "-";
+  const GemmSpec& gemm = spec.gemm();
+  return operand_text(to_string(gemm.activation), gemm.activation_scale.granularity);
+}
+
+// The operations between the layers' kernels, where one of them makes codes.
+std::string rows_text(const Model& model) {
+  Table table({{"ROWS"}, {"COLUMNS"}, {"X"}, {"Y"}});
+  bool quantizes = false;
+  for (const ModelKernel& kernel : model.kernels) {
+    if (kernel.spec.op() != Op::kRowTransform) continue;
+    const RowTransformSpec& rows = kernel.spec.row_transform();
+    quantizes = quantizes || rows.output.is_quantized();
+    table.add_row({kernel.spec.name(), fmt::format("{}", rows.shape.columns),
+                   std::string(to_string(rows.input)) + (rows.residual ? ", residual" : ""),
+                   operand_text(to_string(rows.output.dtype), rows.output.granularity)});
+  }
+  return quantizes ? table.text() + "\n" : "";
+}
+
 ordered_json layer_json(const ModelLayer& layer, const Model& model) {
   auto parts = ordered_json::array();
   for (const ModelPart& part : layer.parts) {
@@ -61,6 +91,7 @@ ordered_json layer_json(const ModelLayer& layer, const Model& model) {
                        {"layers", layer.layers},
                        {"count", layer.count()},
                        {"weights", layer.weights}};
+  json["x"] = x_text(layer, model);
   if (layer.kernel < 0) {
     json["kernel"] = nullptr;
     json["reason"] = layer.reason;
@@ -99,7 +130,7 @@ std::string ranges_text(const std::vector<int>& indices) {
 
 std::string layers_text(const Model& model) {
   if (model.layers.empty()) return {};
-  Table table({{"LAYER"}, {"SHAPE"}, {"IN"}, {"WEIGHTS"}, {"SERVED BY"}});
+  Table table({{"LAYER"}, {"SHAPE"}, {"IN"}, {"WEIGHTS"}, {"X"}, {"SERVED BY"}});
   // A reason that many layers have is told once, below the table.
   std::vector<std::string> reasons;
   for (const ModelLayer& layer : model.layers) {
@@ -113,13 +144,14 @@ std::string layers_text(const Model& model) {
       served = fmt::format("none ({})", at + 1);
     }
     table.add_row({modules_text(layer), shape_text(layer), place_text(layer),
-                   layer.weights.empty() ? "-" : layer.weights, std::move(served)});
+                   layer.weights.empty() ? "-" : layer.weights, x_text(layer, model),
+                   std::move(served)});
   }
   std::string text = table.text();
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     text += fmt::format("({}) {}\n", i + 1, reasons[i]);
   }
-  return text + "\n";
+  return text + "\n" + rows_text(model);
 }
 
 std::string served_text(const Model& model) {
