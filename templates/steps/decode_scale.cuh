@@ -2,9 +2,10 @@
 // fragments, scales and zero points are applied to them or to their sums.
 //
 // Use: begin_group() at the first column of every group of columns that share scales and zero
-// points; decode() for each tile of 16 columns. With ScaleMode::kAccumulator the sums of a group
-// lose zero_term() for float zero points and are added to those of all groups by add_scaled();
-// float zero points of channels are subtracted once, from the sums of all columns.
+// points; decode() for each tile of 16 columns, of 32 where weights become bytes. With
+// ScaleMode::kAccumulator the sums of a group lose zero_term() for float zero points and are added
+// to those of all groups by add_scaled(); float zero points of channels are subtracted once, from
+// the sums of all columns.
 //
 // Where scales come from is the caller's choice: it passes them as values. ChunkLane reads them
 // from the chunk; stream/scales.cuh has another source.

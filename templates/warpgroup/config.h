@@ -43,7 +43,7 @@ struct WarpgroupConfig {
   int cluster;           // thread blocks that read the same tokens once
   bool shares_tiles;     // several blocks may share the K of a tile
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
-  int step_tiles;        // tiles of 16 columns that are decoded at a time
+  int step_tiles;        // decoded at a time: tiles of 16 columns, of byte tokens 32
   int decoded_sets;      // sets of registers that they are decoded into one after the other
 
   static constexpr int kRowTile = 64;      // rows of a matrix instruction
