@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "generator/families/scale_mode.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -20,6 +21,15 @@ inline std::string_view weight_codes(WeightType type) {
   return type == WeightType::kInt    ? "Int8Codes"
          : type == WeightType::kE5m2 ? "E5m2Codes"
                                      : "E4m3Codes";
+}
+
+// What their sums are.
+inline std::string_view sums_of_codes(const GemmSpec& spec) {
+  const ScaleMode mode = scale_mode_of_bytes(spec);
+  // Sums of blocks are scaled before they are added, so are those of groups by the weights' scales.
+  const bool is_one_sum = mode == ScaleMode::kProduct || mode == ScaleMode::kTwoLevels;
+  if (mode == ScaleMode::kBlock) return "FloatSums";
+  return spec.activation == DType::kInt8 && is_one_sum ? "ByteSums<u32>" : "ByteSums<float>";
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "generator/families/value_type.h"
 #include "generator/render/decode_text.h"
 
 namespace heddle {
@@ -13,7 +14,10 @@ KernelText gemm_text(const Plan& plan, const PlannedKernel& kernel, std::string_
   text.template_path = template_path;
   text.decisions =
       fmt::format("{}\n\ndecode plan: {}", kernel.family->describe(kernel), describe(decode));
-  text.definitions = config + '\n' + decode_text(decode);
+  // With X of eight bits Config::Value is the bias's type alone.
+  const bool is_own = plan.spec.gemm().has_byte_activations() && !decode.makes_bytes();
+  const std::string value = is_own ? value_type(decode.request.dtype) : "Config::Value";
+  text.definitions = config + '\n' + decode_text(decode, value);
   text.function = fmt::format("{}<heddle::Config, heddle::Decode>", function);
   return text;
 }

@@ -125,9 +125,9 @@ std::string group_text(const DecodePlan& plan, std::size_t registers) {
 
 }  // namespace
 
-std::string decode_text(const DecodePlan& plan) {
+std::string decode_text(const DecodePlan& plan, std::string_view value) {
   const std::size_t registers = plan.group_outputs.empty() ? 1 : plan.group_outputs.size();
-  std::string text = "struct Decode {\n  using Value = Config::Value;\n";
+  std::string text = fmt::format("struct Decode {{\n  using Value = {};\n", value);
   text +=
       fmt::format("  static constexpr int kTiles = {};  // of a matrix instruction, in a unit\n",
                   tiles_of(plan));

@@ -28,13 +28,13 @@
 // 2. Stage by stage each warp multiplies its chunks while later stages are copied (multiply.cuh).
 // 3. The warps' sums go to shared memory, where the stages were, and are added; then those of
 //    blocks that share K, in a fixed order, integers as integers (steps/tile_epilogue.cuh).
-// 4. They are scaled (steps/byte_sums.cuh), and Y is written.
+// 4. They are scaled (steps/byte_rows.cuh), and Y is written.
 #pragma once
 
 #include "byte_tiles/multiply.cuh"
 #include "byte_tiles/pipeline.cuh"
 #include "schedule/split_k.cuh"
-#include "steps/byte_sums.cuh"
+#include "steps/byte_rows.cuh"
 #include "steps/tile_epilogue.cuh"
 
 namespace heddle {
@@ -43,7 +43,7 @@ namespace heddle {
 template <class Config>
 struct ByteValues {
   using Sums = typename Config::Sums;
-  static constexpr int kHalves = Config::value.epilogue.rows() / 8;
+  using OfRows = ByteRows<Config>;
 
   Sums sums;
   const u8* weights;
@@ -57,37 +57,11 @@ struct ByteValues {
     }
   }
 
-  struct OfRows {
-    float scale[kHalves][8];
-    int sum[kHalves][8];
-  };
-  __device__ __forceinline__ OfRows of_rows(int row) const {
-    OfRows rows;
-#pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      const int first = row + 8 * half;
-      const bool upper = first % Chunk::kRows != 0;
-#pragma unroll
-      for (int g = 0; g < 8; ++g) {
-        const auto pair =
-            Sums::template of_rows<Config>(weights, Config::value.shape, first / Chunk::kRows, g);
-        rows.scale[half][g] = upper ? pair.scale.high : pair.scale.low;
-        rows.sum[half][g] = upper ? pair.sum_high : pair.sum_low;
-      }
-    }
-    return rows;
-  }
+  __device__ __forceinline__ OfRows of_rows(int row) const { return OfRows::load(weights, row); }
 
-  __device__ __forceinline__ Sums8 outputs(EightSums<typename Sums::Sum> sum, const OfRows& rows,
-                                           int token, int half) const {
-    const auto of_token = Sums::template load_token<Config>(token_values + 4 * token);
-    Sums8 scaled;
-#pragma unroll
-    for (int g = 0; g < 8; ++g) {
-      Sums::template scale<Config>(sum.v[g], of_token, rows.scale[half][g], rows.sum[half][g]);
-      scaled.v[g] = Sums::as_float(sum.v[g]);
-    }
-    return scaled;
+  __device__ __forceinline__ Sums8 outputs(const EightSums<typename Sums::Sum>& sum,
+                                           const OfRows& rows, int token, int half) const {
+    return rows.outputs(sum, Sums::template load_token<Config>(token_values + 4 * token), half);
   }
 };
 

@@ -160,5 +160,15 @@ __device__ __forceinline__ u32 fp16_from_e4m3(u32 codes) {
   return d | low_nan | ((codes & 0x7f00u) == 0x7f00u ? 0x7e000000u : 0u);
 #endif
 }
+// Those in the high 16 bits.
+__device__ __forceinline__ u32 fp16_from_high_e4m3(u32 codes) {
+#if HEDDLE_CONVERTS_FP8
+  u32 d;
+  asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.rn.f16x2.e4m3x2 %0, h; }" : "=r"(d) : "r"(codes));
+  return d;
+#else
+  return fp16_from_e4m3(codes >> 16);
+#endif
+}
 
 }  // namespace heddle

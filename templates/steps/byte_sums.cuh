@@ -23,6 +23,7 @@ struct IntegerSums {
     sums[3] += bits_of_float(v.w);
   }
   static __device__ __forceinline__ float as_float(u32 sum) { return float_from_bits(sum); }
+  static __device__ __forceinline__ u32 of_bits(u32 bits) { return bits; }
   static __device__ __forceinline__ f32x4 four(const u32* sums) {
     return {as_float(sums[0]), as_float(sums[1]), as_float(sums[2]), as_float(sums[3])};
   }
@@ -82,6 +83,13 @@ struct ByteSums : SumArithmetic<OfSum> {
     if constexpr (Config::value.token_zeros)
       zero_point = load_shared_4(from + zero_offset<Config>());
     return {float_from_bits(load_shared_4(from)), static_cast<int>(zero_point)};
+  }
+  // That of a token, without zero points, from where it was written: behind wait_for_predecessor().
+  template <class Config>
+  __device__ __forceinline__ OfToken read_token(int token) const {
+    static_assert(!Config::value.token_zeros);
+    const i64 at = Config::value.scale_per_token ? 4 * static_cast<i64>(token) : 0;
+    return {float_from_bits(load_global_4_l2(x_scales + at)), 0};
   }
   struct OfTwoTokens {
     OfToken token[2];

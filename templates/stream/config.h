@@ -12,16 +12,22 @@ struct StreamConfig {
   WeightShape shape;
   Scaling scaling;
   EpilogueConfig epilogue;
-  bool pre_scale;    // the columns of the tokens have factors
-  int tokens;        // that shared memory holds: up to 8, or 16
-  int stage_chunks;  // of a row block, one run of bytes
-  int stages;        // of a warp's ring
-  int split_k;       // thread blocks of a cluster that share K
-  int cluster;       // thread blocks that share K, or what they read of the tokens
-  int warps_k;       // that multiply, along K
-  int workers;       // thread blocks of a launch
+  bool pre_scale;        // the columns of the tokens have factors
+  bool byte_tokens;      // tokens are codes of eight bits
+  bool widens_codes;     // which become FP16 for the matrix instruction
+  bool scale_per_token;  // of codes; else one scale for all tokens
+  int tokens;            // that shared memory holds: up to 8, or 16
+  int stage_chunks;      // of a row block, one run of bytes
+  int stages;            // of a warp's ring
+  int split_k;           // thread blocks of a cluster that share K
+  int cluster;           // thread blocks that share K, or what they read of the tokens
+  int warps_k;           // that multiply, along K
+  int workers;           // thread blocks of a launch
   // Shared memory is padded to so many bytes, so that no second block finds room on an SM.
   int least_shared_bytes;
+
+  // Of codes: rows of weights of four bits have no sums by which zero points would be multiplied.
+  static constexpr bool token_zeros = false;
 
   HEDDLE_BOTH constexpr int threads() const { return 32 * (warps_k + 1); }
   HEDDLE_BOTH constexpr int stage_bytes() const { return stage_chunks * weights.chunk_bytes; }
@@ -35,18 +41,25 @@ struct StreamConfig {
            shape.chunks / (split_k * warps_k) % stage_chunks == 0;
   }
 
+  // Bytes of a token's value in global memory, and in shared memory, where codes are FP16 already
+  // if they pass through registers on their way.
+  HEDDLE_BOTH constexpr int x_bytes() const { return byte_tokens ? 1 : 2; }
+  HEDDLE_BOTH constexpr bool widens_copies() const { return widens_codes && is_direct(); }
+  HEDDLE_BOTH constexpr int token_value_bytes() const { return widens_copies() ? 2 : x_bytes(); }
   // Rows lie 16 bytes apart in their banks. The factors of the columns are one row more.
   HEDDLE_BOTH constexpr int token_rows() const { return tokens + (pre_scale ? 1 : 0); }
   HEDDLE_BOTH constexpr int token_row_bytes() const {
-    return most_chunks() * Chunk::kColumns * 2 + 16;
+    return most_chunks() * Chunk::kColumns * token_value_bytes() + 16;
   }
   HEDDLE_BOTH constexpr int token_bytes() const { return token_rows() * token_row_bytes(); }
 
   // Scales of 8 bits are widened once for a warp: [chunk][g][entry], for rows g and g + 8 a pair of
   // the weights' type or two FP32. Those of all chunks of a stage at once; where a chunk has more
-  // than four entries of two at most, so that the ring keeps its shared memory.
+  // than four entries of two at most, so that the ring keeps its shared memory. Tokens of eight
+  // bits have none but the integers of two levels.
   HEDDLE_BOTH constexpr bool widens() const {
-    return scaling.mode != ScaleMode::kChannel && weights.scale_bytes == Chunk::kRows;
+    return scaling.mode != ScaleMode::kChannel && weights.scale_bytes == Chunk::kRows &&
+           !byte_tokens;
   }
   HEDDLE_BOTH constexpr int entries() const { return weights.entries(); }  // of a chunk
   HEDDLE_BOTH constexpr int wide_bytes() const {
@@ -113,8 +126,9 @@ struct StreamConfig {
     return max_of(used_shared_bytes(), least_shared_bytes);
   }
 
-  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, tokens, stage_chunks, stages, split_k,
-                cluster, warps_k, workers, least_shared_bytes)
+  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, byte_tokens, widens_codes,
+                scale_per_token, tokens, stage_chunks, stages, split_k, cluster, warps_k, workers,
+                least_shared_bytes)
 };
 
 }  // namespace heddle::device

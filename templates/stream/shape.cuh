@@ -29,7 +29,9 @@ struct StreamShape {
 
   static constexpr int kTokenRows = Config::value.token_rows();
   static constexpr int kTokenRowBytes = Config::value.token_row_bytes();
-  static constexpr int kHalfTokenBytes = kChunkK;  // of a token, for half a chunk
+  static constexpr int kXBytes = Config::value.x_bytes();  // of a value in global memory
+  static constexpr int kHalfTokenBytes =                   // of a token, for half a chunk
+      kChunkK / 2 * Config::value.token_value_bytes();
   static constexpr int kTokenBytes = Config::value.token_bytes();
 
   static constexpr bool kWidens = Config::value.widens();

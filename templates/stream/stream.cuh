@@ -33,10 +33,7 @@
 //    the block of the cluster that finishes this row block, which adds in the order of blocks.
 #pragma once
 
-#include "primitives/dependent_launch.cuh"
-#include "schedule/strided_rows.cuh"
-#include "stream/sums.cuh"
-#include "stream/warp.cuh"
+#include "stream/gemm.cuh"
 
 namespace heddle {
 
@@ -44,35 +41,8 @@ template <class Config, class Decode>
 __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* y, const u8* bias,
                                             const u8* residual, const u8* pre_scale, u8* workspace,
                                             int m, u8* y_scales = nullptr) {
-  extern __shared__ __align__(128) u8 shared_memory[];
-  const StreamMemory<Config> memory{shared_address(shared_memory)};
-  const int warp = broadcast(threadIdx.x / 32, 0);
-  const int lane = threadIdx.x % 32;
-  launch_dependents();
-
-  const typename Config::Schedule schedule;
-  const StreamSums<Config> sums{
-      memory, schedule, {weights, y, bias, residual, Config::value.shape, y_scales}, m, lane};
-  StreamWarp<Config, Decode> stream(memory, schedule, x, weights, pre_scale, m, warp, lane);
-  const bool adds = warp == Config::value.warps_k;
-  if (adds) {
-    sums.init_barriers();
-  } else {
-    stream.start_ring();
-  }
-  if constexpr (Config::value.cluster > 1) {
-    cluster_barrier();
-  } else {
-    block_barrier();
-  }
-  wait_for_predecessor();
-  if (adds) {
-    sums.run();
-  } else {
-    stream.run();
-  }
-  // No block may go while another may still write into it.
-  if constexpr (Config::value.split_k > 1) cluster_barrier();
+  gemm_by_stream<Config, Decode>(x, weights, pre_scale, StreamPlainValues{}, y, bias, residual, m,
+                                 y_scales);
 }
 
 }  // namespace heddle

@@ -7,17 +7,14 @@
 #include "primitives/sync.cuh"
 #include "schedule/piece.cuh"
 #include "steps/output.cuh"
+#include "steps/sums.cuh"
 #include "stream/shape.cuh"
 
 namespace heddle {
 
-__device__ __forceinline__ f32x4 pack_sums(const float (&sum)[4]) {
-  return {sum[0], sum[1], sum[2], sum[3]};
-}
-
 // A lane's part of the sums: a fragment for each eight tokens.
 template <class Config>
-using StreamSum = float[StreamShape<Config>::kTokenTiles][4];
+using StreamSum = typename Config::Sums::Sum[StreamShape<Config>::kTokenTiles][4];
 
 // A warp's, in fragment order; `i` counts the block's row blocks.
 template <class Config>
@@ -32,21 +29,27 @@ __device__ __forceinline__ void put_sums(const StreamMemory<Config>& memory, int
     const u32 to = memory.sums(slot, warp) + 16 * (lane / 4 * S::kPairs + t);
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_shared_floats(to + tile * S::kTileSumBytes, pack_sums(sum[tile]));
+      store_shared_floats(to + tile * S::kTileSumBytes, Config::Sums::four(sum[tile]));
     }
   }
   mbarrier_arrive(memory.full_barrier(slot));
 }
 
-// The warp that adds.
-template <class Config>
+// The warp that adds. Values: see StreamPlainValues.
+template <class Config, class Values>
 struct StreamSums {
   using S = StreamShape<Config>;
+  using Sums = typename Config::Sums;
   using Sum = StreamSum<Config>;
+  static constexpr int kRows = Config::value.epilogue.rows();
+  // For a token two lanes, of rows 0..7 and 8..15, or one where an output takes both.
+  static constexpr int kLanes = 16 / kRows;
+  static_assert(Config::value.tokens <= 32 / kLanes, "a lane has outputs of one token");
 
   StreamMemory<Config> memory;
   typename Config::Schedule schedule;
   Output<Config> output;
+  Values values;
   int m;
   int lane;
   int rank = S::kMeets ? static_cast<int>(cluster_rank()) : 0;
@@ -75,8 +78,12 @@ struct StreamSums {
   // Sums of other blocks take their time: a row block is finished after the next one's warps.
   __device__ __forceinline__ void run() const {
     const int count = schedule.count();
+    const auto of_token = values.of_token(lane / kLanes, m);
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
+      // What the weights have of these rows comes while other warps multiply.
+      typename Values::OfRows of_rows;
+      if constexpr (!S::kMeets) of_rows = values.of_rows(row_of(schedule.piece(i)));
       const int slot = i % S::kSlots;
       mbarrier_wait(memory.full_barrier(slot), i / S::kSlots & 1);
       Sum sum = {};
@@ -84,12 +91,12 @@ struct StreamSums {
       mbarrier_arrive(memory.free_barrier(slot));
       if constexpr (S::kMeets) {
         hand_over(Meeting(i), sum);
-        if (i > 0) finish(i - 1);
+        if (i > 0) finish(i - 1, of_token);
       } else {
-        write(memory.meeting(0, 0), schedule.piece(i), sum);
+        write(memory.meeting(0, 0), schedule.piece(i), sum, of_rows, of_token);
       }
     }
-    if (S::kMeets && count > 0) finish(count - 1);
+    if (S::kMeets && count > 0) finish(count - 1, of_token);
   }
 
  private:
@@ -112,8 +119,8 @@ struct StreamSums {
     for (int i = 0; i < count; ++i) {
 #pragma unroll
       for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-        add_four(sum[tile],
-                 load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane));
+        Sums::add(sum[tile], load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes +
+                                                16 * lane));
       }
     }
   }
@@ -121,7 +128,7 @@ struct StreamSums {
     if (lane >= S::kSumVectors) return;
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_shared_floats(sums + tile * S::kTileSumBytes + 16 * lane, pack_sums(sum[tile]));
+      store_shared_floats(sums + tile * S::kTileSumBytes + 16 * lane, Sums::four(sum[tile]));
     }
   }
 
@@ -142,14 +149,15 @@ struct StreamSums {
     const u32 to = address_in_block(place, at.rank) + 16 * lane;
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_remote_floats(to + tile * S::kTileSumBytes, pack_sums(sum[tile]), barrier);
+      store_remote_floats(to + tile * S::kTileSumBytes, Sums::four(sum[tile]), barrier);
     }
   }
 
   // In the block where they meet: all sums, and the outputs.
-  __device__ __forceinline__ void finish(int i) const {
+  __device__ __forceinline__ void finish(int i, const typename Values::OfToken& of_token) const {
     const Meeting at(i);
     if (at.rank != rank) return;
+    const auto of_rows = values.of_rows(row_of(schedule.piece(i)));
     mbarrier_wait_cluster(memory.meeting_full_barrier(at.index), at.parity);
     Sum sum = {};
     add(memory.meeting(at.index, 0), Config::value.split_k, sum);
@@ -159,36 +167,42 @@ struct StreamSums {
     if (lane != rank && lane < Config::value.split_k) {
       mbarrier_arrive_remote(address_in_block(memory.meeting_free_barrier(at.index, rank), lane));
     }
-    write(memory.meeting(at.index, rank), schedule.piece(i), sum);
+    write(memory.meeting(at.index, rank), schedule.piece(i), sum, of_rows, of_token);
   }
 
-  // By way of shared memory, since a lane has fragments. For a token two lanes, of rows 0..7 and
-  // 8..15, or one where an output takes both.
-  __device__ __forceinline__ void write(u32 shared, const Piece& piece, const Sum& sum) const {
-    constexpr int kRows = Config::value.epilogue.rows();
-    constexpr int kLanes = 16 / kRows;  // for a token
+  // The first of the rows whose sums the lane makes outputs of.
+  __device__ __forceinline__ int row_of(const Piece& piece) const {
+    return 16 * piece.row_tile + kRows * (lane % kLanes);
+  }
+
+  // By way of shared memory, since a lane has fragments.
+  __device__ __forceinline__ void write(u32 shared, const Piece& piece, const Sum& sum,
+                                        const typename Values::OfRows& of_rows,
+                                        const typename Values::OfToken& of_token) const {
     put(shared, sum);
     warp_barrier();
-    const int row = 16 * piece.row_tile + kRows * (lane % kLanes);
+    const int row = row_of(piece);
     const bool inside = Config::value.shape.n % 16 == 0 || row < Config::value.shape.n;
 #pragma unroll
     for (int first = 0; first < Config::value.tokens; first += 32 / kLanes) {
       const int token = first + lane / kLanes;
       if (token < m && inside) {
         output.store(token, row, [&](int half) {
-          return vector_of(shared, token, kLanes == 2 ? lane % 2 : half);
+          return values.outputs(vector_of(shared, token, kLanes == 2 ? lane % 2 : half), of_rows,
+                                of_token, half);
         });
       }
     }
     warp_barrier();
   }
   // The sums of rows 0..7 or 8..15.
-  __device__ __forceinline__ Sums8 vector_of(u32 sums, int token, int half) const {
+  __device__ __forceinline__ EightSums<typename Sums::Sum> vector_of(u32 sums, int token,
+                                                                     int half) const {
     const u32 at =
         sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) + 4 * (2 * half + token % 2);
-    Sums8 sum;
+    EightSums<typename Sums::Sum> sum;
 #pragma unroll
-    for (int g = 0; g < 8; ++g) sum.v[g] = float_from_bits(load_shared_4(at + 16 * S::kPairs * g));
+    for (int g = 0; g < 8; ++g) sum.v[g] = Sums::of_bits(load_shared_4(at + 16 * S::kPairs * g));
     return sum;
   }
 };

@@ -5,12 +5,16 @@
 // kernel's and the next one's, and asynchronous copies of 16 bytes start slowly (4096 x 4096: 3.9
 // and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More are read once for
 // a cluster.
+//
+// Codes of FP8 become FP16 on their way through registers: in the loop a PRMT and two conversions
+// for each eight tokens and 16 columns would be a fifth more instructions. More than eight tokens
+// pass by no registers, so theirs do it in the loop, from half of the shared memory.
 #pragma once
 
 #include "primitives/bulk_copy.cuh"
 #include "primitives/cluster.cuh"
-#include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
+#include "stream/products.cuh"
 #include "stream/shape.cuh"
 
 namespace heddle {
@@ -50,19 +54,26 @@ struct StreamTokens {
   }
 
   // Loads the fragments of 64 columns for each eight tokens, and multiplies each column by its
-  // factor, if there are any. `tokens` is the address of the first column.
-  using Fragments = u32[S::kTokenTiles][2][4];
+  // factor, if there are any. `tokens` is the address of the first column. A load has two tiles of
+  // columns.
+  static constexpr int kLoads = 32 / Config::Products::kTileColumns;
+  using Fragments = u32[S::kTokenTiles][kLoads][4];
   __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      load(tokens, tile, b[tile][0]);
-      load(tokens + 64, tile, b[tile][1]);
+      if constexpr (Config::value.widens_codes && !S::kDirect) {
+        load_codes(tokens, tile, b[tile]);
+      } else {
+        load(tokens, tile, b[tile][0]);
+        if constexpr (kLoads > 1) load(tokens + 64, tile, b[tile][1]);
+      }
     }
   }
 
  private:
   // A row of tokens, or of the columns' factors: of a lane 16 bytes every 512.
-  static constexpr int kVectors = 2 * S::kChunkK / 16;  // of a chunk
+  static constexpr int kXBytes = S::kXBytes;
+  static constexpr int kVectors = kXBytes * S::kChunkK / 16;  // of a chunk
   static constexpr int kRowVectors = (kVectors * S::kMostChunks + 31) / 32;
   static constexpr int kAtOnce = 16;
   static constexpr int kRowsAtOnce = kRowVectors < kAtOnce ? kAtOnce / kRowVectors : 1;
@@ -81,26 +92,44 @@ struct StreamTokens {
   __device__ __forceinline__ void load_row(int row, const Range& chunks,
                                            RowVectors& vectors) const {
     const bool factors = Config::value.pre_scale && row == Config::value.tokens;
-    const u8* from = factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::value.shape.k;
+    const u8* from =
+        factors ? pre_scale : x + kXBytes * static_cast<i64>(row) * Config::value.shape.k;
     const int end = S::kChunkK * chunks.end < Config::value.shape.k ? S::kChunkK * chunks.end
                                                                     : Config::value.shape.k;
 #pragma unroll
     for (int i = 0; i < kRowVectors; ++i) {
-      const int column = S::kChunkK * chunks.begin + 8 * (32 * i + lane);
+      const int column = S::kChunkK * chunks.begin + 16 / kXBytes * (32 * i + lane);
       vectors[i] = {0, 0, 0, 0};
-      if ((factors || row < m) && column < end) vectors[i] = load_global_16_l2(from + 2 * column);
+      if ((factors || row < m) && column < end) {
+        vectors[i] = load_global_16_l2(from + kXBytes * column);
+      }
     }
   }
   __device__ __forceinline__ void store_row(int row, const Range& chunks,
                                             const RowVectors& vectors) const {
     if (row >= S::kTokenRows) return;
-    const u32 to = memory.tokens(warp) + row * S::kTokenRowBytes + 16 * lane;
+    constexpr int kBytes = Config::value.widens_copies() ? 32 : 16;  // that a vector becomes
+    const u32 to = memory.tokens(warp) + row * S::kTokenRowBytes + kBytes * lane;
 #pragma unroll
     for (int i = 0; i < kRowVectors; ++i) {
       if (32 * i + lane < kVectors * (chunks.end - chunks.begin)) {
-        store_shared_16(to + 512 * i, vectors[i]);
+        if constexpr (Config::value.widens_copies()) {
+          store_codes(to + 32 * kBytes * i, vectors[i]);
+        } else {
+          store_shared_16(to + 32 * kBytes * i, vectors[i]);
+        }
       }
     }
+  }
+  // 16 columns: ldmatrix gives a lane of the first eight values what meets a[0] and a[1].
+  static __device__ __forceinline__ void store_codes(u32 to, const u32x4& codes) {
+    u32x4 even, odd;
+    Config::Products::widen(codes.x, even.x, odd.x);
+    Config::Products::widen(codes.y, even.y, odd.y);
+    Config::Products::widen(codes.z, even.z, odd.z);
+    Config::Products::widen(codes.w, even.w, odd.w);
+    store_shared_16(to, even);
+    store_shared_16(to + 16, odd);
   }
 
   // By bulk copies, piece by piece.
@@ -121,7 +150,7 @@ struct StreamTokens {
     }
   }
 
-  // 32 columns of eight tokens.
+  // 64 bytes of eight tokens.
   __device__ __forceinline__ void load(u32 tokens, int tile, u32 (&b)[4]) const {
     // Rows beyond the last token only make outputs that no one writes.
     const int row = lane & 7;
@@ -135,11 +164,21 @@ struct StreamTokens {
     }
   }
 
+  // 64 columns of eight tokens, of codes that become FP16.
+  __device__ __forceinline__ void load_codes(u32 tokens, int tile, u32 (&b)[kLoads][4]) const {
+    u32 codes[4];
+    load(tokens, tile, codes);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      Config::Products::widen(codes[i], b[i / 2][i % 2 * 2], b[i / 2][i % 2 * 2 + 1]);
+    }
+  }
+
   // `columns` of X from `first` on.
   __device__ __forceinline__ void copy_piece(int piece, int first, int columns) const {
     const int rows = m + (Config::value.pre_scale ? 1 : 0);
     const u32 barrier = memory.token_barrier(warp, piece);
-    if (lane == 0) mbarrier_arrive_expect(barrier, 2 * rows * columns);
+    if (lane == 0) mbarrier_arrive_expect(barrier, kXBytes * rows * columns);
     warp_barrier();
     const u32 shared = memory.tokens(warp) + piece * 2 * S::kPieceChunks * S::kHalfTokenBytes;
     // A row is cut into parts where there are fewer rows than blocks.
@@ -147,15 +186,15 @@ struct StreamTokens {
     for (int i = lane; i < rows * kParts; i += 32) {
       if (kSharers > 1 && i % kSharers != static_cast<int>(cluster_rank())) continue;
       const int row = i / kParts;
-      const Range part = part_of({0, columns / 8}, i % kParts, kParts);
+      const Range part = part_of({0, columns / (16 / kXBytes)}, i % kParts, kParts);
       const u32 bytes = 16 * (part.end - part.begin);
       if (bytes == 0) continue;
       const bool factors = Config::value.pre_scale && row == m;
       const u8* source =
-          factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::value.shape.k;
+          factors ? pre_scale : x + kXBytes * static_cast<i64>(row) * Config::value.shape.k;
       const u32 to =
           shared + (factors ? Config::value.tokens : row) * S::kTokenRowBytes + 16 * part.begin;
-      source += 2 * first + 16 * part.begin;
+      source += kXBytes * first + 16 * part.begin;
       if constexpr (kSharers > 1) {
         bulk_copy_to_all(to, source, bytes, barrier, (1u << Config::value.cluster) - 1);
       } else {
@@ -165,11 +204,12 @@ struct StreamTokens {
   }
 
   __device__ __forceinline__ void clear_columns(int begin, int end) const {
-    const int units = (end - begin) / 8;
+    constexpr int kColumns = 16 / kXBytes;  // of a store
+    const int units = (end - begin) / kColumns;
     for (int i = lane; i < S::kTokenRows * units; i += 32) {
-      store_shared_16(
-          memory.tokens(warp) + i / units * S::kTokenRowBytes + 2 * (begin + 8 * (i % units)),
-          {0, 0, 0, 0});
+      store_shared_16(memory.tokens(warp) + i / units * S::kTokenRowBytes +
+                          kXBytes * (begin + kColumns * (i % units)),
+                      {0, 0, 0, 0});
     }
   }
 };

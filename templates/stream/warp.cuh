@@ -1,8 +1,7 @@
 // One warp that multiplies: its columns of K of one row block after the other.
 #pragma once
 
-#include "primitives/mma.cuh"
-#include "steps/decode_scale.cuh"
+#include "stream/products.cuh"
 #include "stream/ring.cuh"
 #include "stream/scales.cuh"
 #include "stream/sums.cuh"
@@ -15,17 +14,21 @@ struct StreamWarp : ChunkLane<Config> {
   using S = StreamShape<Config>;
   using Lane = ChunkLane<Config>;
   using Schedule = typename Config::Schedule;
-  using Value = typename Config::Value;
+  using Products = typename Config::Products;
   using Lane::g;
-  using Lane::kPartial;
   using Lane::t;
+  static constexpr bool kPartial =  // sums of a group are scaled
+      Lane::kPartial || Config::value.scaling.mode == ScaleMode::kGroup;
+  static constexpr int kTileColumns = Products::kTileColumns;
+  static constexpr int kHalfTiles = 64 / kTileColumns;  // whose words a lane loads at once
   // Columns between two looks at scales.
   static constexpr int kUnit =
       Config::value.weights.meta_group < S::kChunkK ? Config::value.weights.meta_group : S::kChunkK;
   // Sums that take turns, so that one matrix instruction need not wait for the one before. Small
   // groups do not wait for each other; where instructions set the pace the second would only cost
-  // its addition.
-  static constexpr int kTurns = kPartial && S::kWidens && kUnit <= 32 ? 1 : 2;
+  // its addition. A group that is one tile has one.
+  static constexpr int kTurns =
+      kPartial && (S::kWidens || kTileColumns == 32) && kUnit <= 32 ? 1 : 2;
   // Chunks of a stage that are unrolled. With scales of 8 bits or of small groups four of them want
   // more registers than there are, of 16 tokens two as well, and so do two that are all of K.
   static constexpr bool kSmallGroups = kPartial && S::kEntries > 1;
@@ -43,8 +46,10 @@ struct StreamWarp : ChunkLane<Config> {
   int warp;
   int lane;
 
+  using Parts = typename Products::Sum[S::kTokenTiles][4];
+
   StreamSum<Config> sum;
-  StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
+  Parts part[kTurns];  // of the group, before its scale; without groups of the stage
   RowTileDecoder<Config, Decode, 1> decoder;
   StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
@@ -133,27 +138,30 @@ struct StreamWarp : ChunkLane<Config> {
     typename Lane::Words words;                  // of 64 columns
     typename StreamTokens<Config>::Fragments b;  // the same
 #pragma unroll
-    for (int first = 0; first < 8; first += kTiles) {
-      if (first % 4 == 0) {
-        Lane::load_words(chunk, first / 4, words);
-        if constexpr (S::kWidens) wide_scales.load(wide, first / 4, g);
-        tokens.load(memory.tokens(warp) + (2 * c + first / 4) * S::kHalfTokenBytes, b);
+    for (int first = 0; first < 2 * kHalfTiles; first += kTiles) {
+      if (first % kHalfTiles == 0) {
+        const int half = first / kHalfTiles;
+        Lane::load_words(chunk, half, words);
+        if constexpr (S::kWidens) wide_scales.load(wide, half, g);
+        tokens.load(memory.tokens(warp) + (2 * c + half) * S::kHalfTokenBytes, b);
       }
       u32 a[kTiles][4];
 #pragma unroll
       for (int i = 0; i < kTiles; ++i) {
         const int tile = first + i;
-        const int column = 16 * tile;
+        const int column = kTileColumns * tile;
         const bool begins = Config::value.weights.begins_unit(column, kUnit, S::kChunkK);
         if (begins) begin_unit(chunk, column);
-        decoder.decode(0, words, first % 4 / kTiles, i, begins, a);
+        decoder.decode(0, words, first % kHalfTiles / kTiles, i, begins, a);
 #pragma unroll
         for (int j = 0; j < S::kTokenTiles; ++j) {
-          const u32(&pair)[4] = b[j][tile % 4 / 2];
-          MmaAmpere::mma16816(Value{}, part[tile % kTurns][j], a[i], pair[tile % 2 * 2],
-                              pair[tile % 2 * 2 + 1]);
+          const u32(&pair)[4] = b[j][tile % kHalfTiles / 2];
+          Products::multiply(part[tile % kTurns][j], a[i], pair[tile % 2 * 2],
+                             pair[tile % 2 * 2 + 1]);
         }
-        if (Config::value.weights.ends_unit(column, kUnit, S::kChunkK)) end_unit(chunk, column);
+        const bool ends =
+            Config::value.weights.begins_unit(column + kTileColumns, kUnit, S::kChunkK);
+        if (ends) end_unit(chunk, column);
       }
     }
   }
@@ -177,11 +185,12 @@ struct StreamWarp : ChunkLane<Config> {
     }
   }
 
-  static __device__ __forceinline__ void clear(StreamSum<Config>& sums) {
+  template <class Sum>
+  static __device__ __forceinline__ void clear(Sum (&sums)[S::kTokenTiles][4]) {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile)
 #pragma unroll
-      for (float& v : sums[tile]) v = 0.0f;
+      for (Sum& v : sums[tile]) v = 0;
   }
   __device__ __forceinline__ void clear_parts() {
 #pragma unroll
@@ -190,12 +199,12 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void add_parts(RowPair scales) {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      float all[4];
+      typename Products::Sum all[4];
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
         all[v] = kTurns == 1 ? part[0][tile][v] : part[0][tile][v] + part[kTurns - 1][tile][v];
       }
-      add_scaled(scales, all, sum[tile]);
+      Products::add(scales, all, sum[tile]);
     }
   }
 };

@@ -189,6 +189,9 @@ std::vector<WgmmaCase> make_decoded_cases() {
   c.add_decoded("Pairs", 40, 1152, 128, {16, 128, 128}, kInt8, 3, {1, 16}, kClusters);
   c.add_decoded("PairsOfChannels", 40, 1184, kPerChannel, {32, 128, 128}, kInt8, 3, {17, 32},
                 kClusters);
+  c.add_decoded("FewChannels", 40, 1184, kPerChannel, {16, 128, 128}, kInt8, 3, {1, 16}, kNone)
+      .weight.zero_point = kZeros;
+  c.cases.back().spec.epilogue = {true, Activation::kSilu, true};
   c.add_decoded("Shares", 264, 2560, 128, {128, 128, 128}, kInt8, 5, {129}, kEqualShares);
   c.add_decoded("Readers", 520, 896, 128, {192, 128, 128}, kFp8E4m3, 8, {257}, kEqualShares);
   c.cases.back().cluster = 2;

@@ -1,11 +1,12 @@
-// Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), wgmma_bytes_cases(),
-// wgmma_blocks_cases(), those of codes_cases.h, mma_cases(), byte_tiles_cases(), attention_cases(),
-// kv_append_cases(), row_cases() or one of weight_op_cases.h as C++.
+// Writes the kernels of stream_cases(), stream_bytes_cases(), bulk_cases(), wgmma_cases(),
+// wgmma_bytes_cases(), wgmma_blocks_cases(), those of codes_cases.h, mma_cases(),
+// byte_tiles_cases(), attention_cases(), kv_append_cases(), row_cases() or one of weight_op_cases.h
+// as C++.
 //
 // usage: write_kernels KIND FOLDER FILES
-// KIND: stream, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, codes, codes_bulk,
-// codes_wgmma, codes_bytes, codes_blocks, mma, byte_tiles, attention, kv_append, row, repack,
-// quantize or dequantize
+// KIND: stream, stream_bytes, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, codes,
+// codes_bulk, codes_wgmma, codes_bytes, codes_blocks, mma, byte_tiles, attention, kv_append, row,
+// repack, quantize or dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -22,6 +23,7 @@
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/mma_cases.h"
 #include "tests/emulator/row_cases.h"
+#include "tests/emulator/stream_bytes_cases.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/emulator/weight_op_cases.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
@@ -40,6 +42,13 @@ std::vector<Plan> plans_of(const Cases& cases) {
 KernelFamily family_of(std::string_view kind) {
   if (kind == "stream") {
     return {"stream", "gemm", "GemmOnCpu", {"stream/stream.cuh"}, plans_of(stream_cases())};
+  }
+  if (kind == "stream_bytes") {
+    return {"stream_bytes",
+            "stream_bytes",
+            "StreamBytesOnCpu",
+            {"stream/decoded_bytes.cuh"},
+            plans_of(stream_bytes_cases())};
   }
   if (kind == "gemv") {
     return {"gemv", "gemv", "GemmOnCpu", {"gemv/gemv.cuh"}, plans_of(gemv_cases())};

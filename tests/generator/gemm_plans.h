@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/planner/choose.h"
+#include "generator/spec/byte_meaning.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
@@ -51,7 +52,7 @@ inline Plan unplanned(const GemmSpec& spec, const Target& target) {
   Plan plan;
   plan.spec = Spec::from_gemm(spec);
   plan.target = target;
-  if (!spec.has_byte_activations()) {
+  if (!spec.has_byte_activations() || decodes_to_bytes(spec)) {
     plan.decode = derive_decode_plan(decode_request(spec.weight, spec.activation));
   }
   plan.layout = weight_layout(spec);

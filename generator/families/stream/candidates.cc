@@ -13,6 +13,7 @@
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream/warps.h"
 #include "generator/families/tile_fields.h"
+#include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 #include "stream/config.h"
 
@@ -49,6 +50,9 @@ class Candidates {
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
+    base_.byte_tokens = spec_.has_byte_activations();
+    base_.widens_codes = base_.byte_tokens && spec_.activation != DType::kInt8;
+    base_.scale_per_token = spec_.activation_scale.granularity == RowGranularity::kToken;
     // Several tiles of the matrix instruction are always whole; only a single one may have fewer
     // tokens.
     base_.tokens = m.max < kTokenTile ? static_cast<int>(m.max) : tokens;
@@ -100,8 +104,13 @@ class Candidates {
     if (!fit_stream(spec_.tile, target_, c) || !honours(spec_.tile, c)) return;
     PlannedKernel kernel = gemm_candidate(*stream_family(), m_, c);
     kernel.starts_early = true;
-    kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
-                        A::kResidual, A::kPreScale, A::kWorkspace, A::kM};
+    if (c.byte_tokens) {
+      kernel.arguments = {A::kX,    A::kWeights,  A::kXScales,   A::kY,
+                          A::kBias, A::kResidual, A::kWorkspace, A::kM};
+    } else {
+      kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
+                          A::kResidual, A::kPreScale, A::kWorkspace, A::kM};
+    }
     add_output_arguments(spec_, kernel);
     kernels_.push_back(std::move(kernel));
   }
@@ -113,6 +122,14 @@ class Candidates {
   StreamConfig base_{};  // what all candidates have
   std::vector<PlannedKernel> kernels_;
 };
+
+// Of X of eight bits.
+const char* why_no_bytes(const GemmSpec& spec) {
+  if (!spec.has_byte_activations()) return nullptr;
+  if (!decodes_to_bytes(spec)) return "its tokens of 8 bits meet weights of 4";
+  // Nobody has measured them yet, so they are asked for with a tile that they alone have.
+  return spec.tile.warps_k ? nullptr : "its tokens of 8 bits ask for a tile with warps along K";
+}
 
 // Why no stream serves these tokens of the spec, whatever its shape; null where one may.
 const char* why_excluded(const Plan& plan, const MRange& m) {
@@ -128,6 +145,7 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
   }
   if (spec.tile.warps_n) return "the spec's tile has warps along N";
   if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
+  if (const char* why = why_no_bytes(spec)) return why;
   static_assert(kMostStreamTokens == 16, "the next line says so");
   return m.max > kMostStreamTokens ? "it serves up to 16 tokens" : nullptr;
 }

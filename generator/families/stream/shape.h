@@ -3,6 +3,7 @@
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
 
 #include "generator/families/fields.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "stream/config.h"
@@ -21,6 +22,10 @@ inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens 
 constexpr int stream_stage_columns(const device::StreamConfig& c) {
   return c.stage_chunks * device::Chunk::kColumns * c.warps_k;
 }
+
+// What a stream that widens codes decodes by: to FP16. Words of the order byte_fragment are those
+// of the order fragment but for the columns inside of a tile.
+DecodePlan stream_decode_plan(const Plan& plan);
 
 // Settles stages and shared memory of a stream whose warps and shares of K and of the rows are
 // settled; false if it does not fit. A block has an SM to itself (shared_bytes_of_own_sm).

@@ -1,7 +1,12 @@
 // GEMM for few tokens: weights are streamed past tokens that stay in shared memory.
 #include <fmt/format.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "generator/families/all.h"
+#include "generator/families/byte_codes.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/stream/candidates.h"
@@ -13,17 +18,47 @@ namespace {
 
 using device::StreamConfig;
 
+// What products and sums are, and the template: codes of eight bits have one of its own.
+struct Products {
+  std::string products;
+  std::string_view sums;
+  std::string_view path = "stream/decoded_bytes.cuh", function = "gemm_stream_decoded";
+};
+Products products_of(const GemmSpec& spec) {
+  if (!spec.has_byte_activations()) {
+    return {"StreamHalfProducts<Value>", "FloatSums", "stream/stream.cuh", "gemm_stream"};
+  }
+  if (spec.activation == DType::kInt8) return {"StreamInt8Products", sums_of_codes(spec)};
+  return {fmt::format("StreamFp8Products<{}>", token_codes(spec.activation)), sums_of_codes(spec)};
+}
+
 class Stream final : public GemmFamilyOf<StreamConfig> {
  public:
   std::string_view name() const noexcept override { return "stream"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const Products products = products_of(plan.spec.gemm());
     std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
     aliases.emplace_back("using Schedule = StridedRows<StreamShape<Config>>;");
+    aliases.push_back(fmt::format("using Products = {};", products.products));
+    aliases.push_back(fmt::format("using Sums = {};", products.sums));
     return gemm_text(
-        plan, kernel, "stream/stream.cuh",
+        plan, kernel, products.path,
         families::config_struct("StreamConfig", config_of<StreamConfig>(kernel), aliases),
-        "gemm_stream");
+        products.function);
+  }
+  bool multiplies_bytes() const noexcept override { return true; }
+
+  void complete(const Plan& plan, PlannedKernel& candidate) const override {
+    GemmFamilyOf::complete(plan, candidate);
+    StreamConfig config = config_of<StreamConfig>(candidate);
+    if (!config.widens_codes) return;
+    config.scaling.result_exponent = stream_decode_plan(plan).result_exponent;
+    candidate.configuration = make_configuration(config);
+  }
+  DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = config_of<StreamConfig>(kernel);
+    return config.widens_codes ? stream_decode_plan(plan) : GemmFamilyOf::decode_plan(plan, kernel);
   }
 
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,

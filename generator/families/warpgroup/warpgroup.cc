@@ -41,12 +41,7 @@ std::vector<std::string> sum_aliases(const GemmSpec& spec) {
   }
   const std::string_view tokens = token_codes(spec.activation);
   const bool is_int8 = spec.activation == DType::kInt8;
-  const ScaleMode mode = scale_mode_of_bytes(spec);
-  // Sums of blocks are scaled before they are added, so are those of groups by the weights' scales.
-  const bool is_one_sum = mode == ScaleMode::kProduct || mode == ScaleMode::kTwoLevels;
-  const std::string sums = mode == ScaleMode::kBlock ? "FloatSums"
-                           : is_int8 && is_one_sum   ? "ByteSums<u32>"
-                                                     : "ByteSums<float>";
+  const std::string_view sums = sums_of_codes(spec);
   if (decodes_to_bytes(spec)) {
     return {fmt::format("using Products = ByteProducts<{}, {}>;",
                         is_int8 ? "Int8Codes" : "E4m3Codes", tokens),

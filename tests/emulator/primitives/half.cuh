@@ -40,5 +40,6 @@ struct Bf16 : HalfPair<emulator::Half::kBf16, 0x3f80> {
 };
 
 inline u32 fp16_from_e4m3(u32 codes) { return emulator::fp16_of_e4m3(codes); }
+inline u32 fp16_from_high_e4m3(u32 codes) { return emulator::fp16_of_e4m3(codes >> 16); }
 
 }  // namespace heddle

@@ -1,0 +1,73 @@
+// The streaming kernels of tokens of eight bits and weights of four, run on the CPU, against FP64
+// and, where sums are exact, against those with wgmma.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/emulator/gemm_check.h"
+#include "tests/emulator/stream_bytes_cases.h"
+#include "tests/emulator/stream_bytes_kernels.h"
+#include "tests/emulator/wgmma_bytes_cases.h"
+#include "tests/emulator/wgmma_bytes_kernels.h"
+#include "tests/emulator/wgmma_run.h"
+
+namespace heddle {
+namespace {
+
+// Interleavings of each M.
+constexpr unsigned kSeeds = 3;
+
+GemmThread thread_of_case(std::size_t number) {
+  return [number](const GemmProblem::Buffers& b, std::uint8_t* workspace, int m) {
+    stream_bytes_kernels[number](b.x, b.weights, b.x_scales, b.y, b.bias, b.residual, workspace, m);
+  };
+}
+
+class EmulatedStreamBytes : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(EmulatedStreamBytes, ComputesTheProduct) {
+  const Plan plan = stream_bytes_cases()[GetParam()].plan();
+  const GemmSpec& spec = plan.spec.gemm();
+  const GemmProblem problem(spec);
+  for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
+    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread_of_case(GetParam()), m, kSeeds));
+    if (spec.shape.m_min == spec.shape.m_max) break;
+  }
+}
+
+// Integers of all of K are added exactly and scaled in the same order, whichever instruction
+// multiplies them.
+TEST(EmulatedStreamBytesAsWgmma, HaveTheSameBits) {
+  int compared = 0;
+  for (std::size_t number = 0; number < stream_bytes_cases().size(); ++number) {
+    const StreamBytesCase& one = stream_bytes_cases()[number];
+    if (!one.as_wgmma) continue;
+    SCOPED_TRACE(one.name);
+    const WgmmaCase& wgmma = wgmma_decoded_cases()[*one.as_wgmma];
+    const WgmmaRun run(wgmma, [&](const GemmProblem::Buffers& b, const WgmmaArguments& a) {
+      wgmma_decoded_kernels[*one.as_wgmma](a.tokens, b.weights, b.x_scales, b.x_zero_points, b.y,
+                                           b.bias, b.residual, a.workspace, a.shape, a.m,
+                                           a.shared_tiles);
+    });
+    const std::int64_t m = one.spec.shape.m_max;
+    std::vector<std::uint8_t> expected;
+    ASSERT_NO_FATAL_FAILURE(run.launch(m, wgmma.shares(run.plan(), m), &expected));
+    const Plan plan = one.plan();
+    GemmSpec spec = plan.spec.gemm();
+    spec.shape.m_max = wgmma.spec.shape.m_max;  // the same random data
+    const GemmProblem problem(spec);
+    EXPECT_EQ(run_gemm(plan, problem, thread_of_case(number), m, 1), expected);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedStreamBytes,
+                         testing::Range<std::size_t>(0, stream_bytes_cases().size()),
+                         [](const testing::TestParamInfo<std::size_t>& info) {
+                           return stream_bytes_cases()[info.param].name;
+                         });
+
+}  // namespace
+}  // namespace heddle

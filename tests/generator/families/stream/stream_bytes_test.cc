@@ -1,0 +1,102 @@
+// Streams of tokens of eight bits: whom they serve, what they decode to, and what tokens take.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "heddle/inspect/source.h"
+#include "tests/byte_gemm.h"
+#include "tests/generator/gemm_plans.h"
+#include "tests/planned_kernel.h"
+
+namespace heddle {
+namespace {
+
+using device::StreamConfig;
+
+// The path hopper and eight warps along K.
+GemmSpec streamed(GemmSpec spec, std::int64_t m) {
+  spec.shape.m_min = spec.shape.m_max = m;
+  spec.path = Path::kHopper;
+  spec.tile.warps_k = 8;
+  return spec;
+}
+
+bool has_stream(const GemmSpec& spec, const char* target) {
+  return !candidates_of(spec, target, is_stream).empty();
+}
+
+// Of a spec that streams serve.
+StreamConfig first_of(const GemmSpec& spec) {
+  return config_of<StreamConfig>(plan_of(spec, "h200").kernels.front());
+}
+
+TEST(StreamBytes, ServeWeightsOfFourBits) {
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const int group : {32, 96, 128, kPerChannel, kPerTensor}) {
+      const GemmSpec spec = four_bit_gemm(4096, 4608, dtype, group);
+      EXPECT_TRUE(has_stream(streamed(spec, 16), "h200"));
+      EXPECT_FALSE(has_stream(streamed(spec, 17), "h200"));
+      EXPECT_FALSE(has_stream(streamed(spec, 16), "a100"));
+    }
+    EXPECT_FALSE(has_stream(streamed(byte_gemm(4096, 4096, dtype), 8), "h200")) << "of eight bits";
+  }
+  EXPECT_TRUE(has_stream(streamed(two_level_gemm(4096, 4096), 8), "h200"));
+  EXPECT_FALSE(has_stream(streamed(block_gemm(4096, 4096), 8), "h200"));
+  GemmSpec spec = streamed(four_bit_gemm(4096, 4096, DType::kInt8), 8);
+  spec.output = DType::kFp8E4m3;
+  spec.output_scale.granularity = RowGranularity::kTensor;
+  EXPECT_TRUE(has_stream(spec, "h200"));
+  spec.output_scale.granularity = RowGranularity::kGroup;
+  EXPECT_FALSE(has_stream(spec, "h200")) << "scales of Y that are found";
+}
+
+TEST(StreamBytes, TakeTheScalesOfTokens) {
+  using A = KernelArgument;
+  const std::vector<PlannedKernel> kernels =
+      candidates_of(streamed(four_bit_gemm(4096, 4096, DType::kInt8), 8), "h200", is_stream);
+  ASSERT_FALSE(kernels.empty());
+  const std::vector<A>& arguments = kernels.front().arguments;
+  EXPECT_EQ(std::count(arguments.begin(), arguments.end(), A::kXScales), 1);
+  EXPECT_EQ(std::count(arguments.begin(), arguments.end(), A::kPreScale), 0);
+}
+
+// INT8 is multiplied as it is, FP8 as FP16: their plans leave other powers of two to the sums.
+TEST(StreamBytes, DecodeToWhatTheyMultiply) {
+  const auto check = [](const GemmSpec& spec, DType to, int exponent) {
+    const Plan plan = plan_of(streamed(spec, 8), "h200");
+    const PlannedKernel& kernel = plan.kernels.front();
+    const DecodePlan decode = gemm_family_of(kernel).decode_plan(plan, kernel);
+    EXPECT_EQ(decode.request.dtype, to);
+    EXPECT_EQ(config_of<StreamConfig>(kernel).scaling.result_exponent, exponent);
+    EXPECT_EQ(decode.result_exponent, exponent);
+    EXPECT_EQ(prove_decode_plan(decode).mismatches, 0U);
+  };
+  check(four_bit_gemm(4096, 4096, DType::kInt8), DType::kInt8, -4);
+  check(two_level_gemm(4096, 4096), DType::kInt8, 0);
+  check(four_bit_gemm(4096, 4096, DType::kFp8E4m3), DType::kFp16, 0);
+  check(four_bit_gemm(4096, 4096, DType::kFp8E5m2), DType::kFp16, 0);
+  // The bias's type is another one.
+  GemmSpec spec = streamed(four_bit_gemm(4096, 4096, DType::kFp8E4m3), 8);
+  spec.output = DType::kBf16;
+  const std::string text = render(plan_of(spec, "h200"), 0).text;
+  EXPECT_NE(text.find("using Value = Bf16;"), std::string::npos);
+  EXPECT_NE(text.find("struct Decode {\n  using Value = Fp16;"), std::string::npos);
+}
+
+// Codes take half of the shared memory of 16 bits, but for FP8 that is FP16 there.
+TEST(StreamBytes, TokensTakeTheirBytes) {
+  const auto row_bytes = [](DType dtype, std::int64_t m) {
+    GemmSpec spec = four_bit_gemm(4096, 4096, dtype);
+    spec.tile.split_k = 1;
+    return first_of(streamed(spec, m)).token_row_bytes() - 16;
+  };
+  constexpr int kColumns = 4096 / 8;  // of a warp
+  EXPECT_EQ(row_bytes(DType::kInt8, 8), kColumns);
+  EXPECT_EQ(row_bytes(DType::kInt8, 16), kColumns);
+  EXPECT_EQ(row_bytes(DType::kFp8E4m3, 8), 2 * kColumns);
+  EXPECT_EQ(row_bytes(DType::kFp8E4m3, 16), kColumns);
+}
+
+}  // namespace
+}  // namespace heddle
