@@ -9,7 +9,7 @@ namespace heddle {
 namespace {
 
 constexpr double kWeightsOfLane = 16.0 * WeightLayout::kChunkK / 32;
-constexpr double kSteps = WeightLayout::kChunkK / 16.0;  // a matrix instruction has 16 columns
+constexpr int kColumns = 16;  // of a matrix instruction of 16 bits
 
 // Whether the operation runs on the units for bits and integers, of which an SM has half as many as
 // issue slots.
@@ -34,17 +34,17 @@ double integer_operations(const DecodePlan& decode) {
   return kWeightsOfLane * static_cast<double>(count) / decode.elements();
 }
 
-double slots(const Plan& plan, double instructions) {
-  return std::max(instructions, 2 * integer_operations(plan.decode));
+double slots(const DecodePlan& decode, double instructions) {
+  return std::max(instructions, 2 * integer_operations(decode));
 }
 
-double decode_instructions(const Plan& plan, ScaleMode mode) {
-  const double loads = kWeightsOfLane * plan.decode.request.bits / 128;  // of 16 bytes
+double decode_instructions(const Plan& plan, const DecodePlan& decode, ScaleMode mode) {
+  const double loads = kWeightsOfLane * decode.request.bits / 128;  // of 16 bytes
   const bool multiplies = mode == ScaleMode::kWeight && !folds_scale(plan.spec.gemm());
   const double scales = multiplies ? kWeightsOfLane / 2 : 0;  // two weights a register
   const double of_group =
-      mode == ScaleMode::kTwoLevels ? 2.0 + static_cast<double>(plan.decode.group_ops.size()) : 2.0;
-  return loads + kWeightsOfLane * plan.decode.instructions_per_weight + scales +
+      mode == ScaleMode::kTwoLevels ? 2.0 + static_cast<double>(decode.group_ops.size()) : 2.0;
+  return loads + kWeightsOfLane * decode.instructions_per_weight + scales +
          of_group * plan.layout.groups_per_chunk;
 }
 
@@ -55,7 +55,14 @@ double scaled_sums(const Plan& plan, ScaleMode mode) {
   if (mode == ScaleMode::kAccumulator) return sums;
   // Integers become FP32 first.
   if (mode == ScaleMode::kGroup) return spec.activation == DType::kInt8 ? 2 * sums : sums;
-  const bool promotes = spec.has_byte_activations() && spec.activation != DType::kInt8 &&
+  return 0;
+}
+
+// Sums of 128 columns are added where wgmma multiplies FP8; mma.sync here adds in FP32 anyway.
+double promoted_sums(const Plan& plan, ScaleMode mode) {
+  const GemmSpec& spec = plan.spec.gemm();
+  const bool promotes = mode != ScaleMode::kGroup && spec.has_byte_activations() &&
+                        spec.activation != DType::kInt8 &&
                         spec.accumulation == Accumulation::kPromoted;
   return promotes ? 4 : 0;
 }
@@ -63,12 +70,19 @@ double scaled_sums(const Plan& plan, ScaleMode mode) {
 }  // namespace
 
 double decode_slots(const Plan& plan, ScaleMode mode, double token_tiles) {
-  return slots(plan, decode_instructions(plan, mode) + token_tiles * scaled_sums(plan, mode));
+  const double of_sums = scaled_sums(plan, mode) + promoted_sums(plan, mode);
+  return slots(plan.decode, decode_instructions(plan, plan.decode, mode) + token_tiles * of_sums);
+}
+
+double chunk_slots(const Plan& plan, const DecodePlan& decode, int columns, ScaleMode mode,
+                   double token_tiles) {
+  const double products = 1.5 * WeightLayout::kChunkK / columns;
+  return slots(decode, decode_instructions(plan, decode, mode) +
+                           token_tiles * (products + scaled_sums(plan, mode)));
 }
 
 double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles) {
-  return slots(plan, decode_instructions(plan, mode) +
-                         token_tiles * (1.5 * kSteps + scaled_sums(plan, mode)));
+  return chunk_slots(plan, plan.decode, kColumns, mode, token_tiles);
 }
 
 double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock) {

@@ -6,6 +6,13 @@
 namespace heddle {
 namespace {
 
+// Whether a stream serves all tokens of the spec, X of eight bits; nobody has measured them yet, so
+// the spec asks for them with a tile that they alone have.
+bool has_byte_streams(const GemmSpec& spec, const Target& target) {
+  return decodes_to_bytes(spec) && has_bulk_copies(target) && spec.tile.warps_k &&
+         spec.shape.m_max <= kMostTokensOfByteStreams;
+}
+
 // What of X of eight bits wgmma alone has kernels for: scales that differ from some columns to the
 // next, and weights that become codes of eight bits first.
 void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* reasons) {
@@ -14,7 +21,8 @@ void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* r
   const char* const what = is_decoded ? "weights of 4 bits become codes of 8 bits for wgmma alone"
                                       : "scales of blocks meet the sums of wgmma alone";
   reasons->unless(
-      has_wgmma(target), is_decoded ? "/weight/bits" : "/weight/group_rows",
+      has_wgmma(target) || has_byte_streams(spec, target),
+      is_decoded ? "/weight/bits" : "/weight/group_rows",
       [&] { return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch()); },
       is_decoded ? spec.weight.bits : spec.weight.group_rows,
       is_decoded ? "8, or activations of 16 bits"
@@ -40,9 +48,10 @@ void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) 
                   "\"ampere\", \"auto\"");
   refuse_without_wgmma(spec, target, reasons);
   // refuse_pair() says more where there are no bulk copies.
-  reasons->unless(spec.path != Path::kHopper || has_wgmma(target) || !has_bulk_copies(target),
-                  "/path", "activations of 8 bits have kernels of the path hopper on sm_90 alone",
-                  path, "\"ampere\", \"auto\"");
+  const bool has_hopper = has_wgmma(target) || has_byte_streams(spec, target);
+  reasons->unless(spec.path != Path::kHopper || has_hopper || !has_bulk_copies(target), "/path",
+                  "activations of 8 bits have kernels of the path hopper on sm_90 alone", path,
+                  "\"ampere\", \"auto\"");
 }
 
 }  // namespace

@@ -49,6 +49,9 @@ class Reasons {
 // Why a family other than warpgroup does not serve the spec's Y; null where it may.
 const char* why_no_output_scales(const GemmSpec& spec);
 
+// Tokens of eight bits that streams multiply by weights of four, from sm_90 on.
+inline constexpr int kMostTokensOfByteStreams = 16;
+
 // Every reason why no kernel exists for this pair; empty if there is one.
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
 

@@ -17,9 +17,11 @@ std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
     };
     if (std::none_of(plans.begin(), plans.end(), is_same)) plans.push_back(std::move(decode));
   }
-  // The plan's own first, then those that leave a power of two to the scale, then those that scale.
-  std::stable_sort(plans.begin(), plans.end(), [](const DecodePlan& a, const DecodePlan& b) {
-    const auto rank = [](const DecodePlan& one) {
+  // The plan's own first, then those that leave a power of two to the scale, then those that scale,
+  // then those to another type.
+  std::stable_sort(plans.begin(), plans.end(), [&plan](const DecodePlan& a, const DecodePlan& b) {
+    const auto rank = [&plan](const DecodePlan& one) {
+      if (one.request.dtype != plan.decode.request.dtype) return 3;
       return one.request.fold_scale ? 2 : one.request.fold_power ? 1 : 0;
     };
     return rank(a) < rank(b);

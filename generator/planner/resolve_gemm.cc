@@ -112,9 +112,17 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
     reasons.emplace_back(
         "where the scale is on the weight, one operation takes off the bias and multiplies by it");
   }
+  const auto makes_halves = [](const DecodePlan& one) { return !one.makes_bytes(); };
   if (spec.has_byte_activations()) {
-    reasons.push_back(sums_text(plan));
-    if (!has_wgmma(plan.target) && spec.activation != DType::kInt8 && !has_fp8_units(plan.target)) {
+    const bool all_halves =
+        !decodes.empty() && std::all_of(decodes.begin(), decodes.end(), makes_halves);
+    if (!all_halves) reasons.push_back(sums_text(plan));
+    if (std::any_of(decodes.begin(), decodes.end(), makes_halves)) {
+      reasons.emplace_back(
+          "streams multiply FP8 as FP16, to which they decode weights, and add products in FP32; "
+          "columns 4t to 4t + 3 of a tile are 2t, 2t + 8, 2t + 1 and 2t + 9 of that decode plan");
+    } else if (!has_wgmma(plan.target) && spec.activation != DType::kInt8 &&
+               !has_fp8_units(plan.target)) {
       reasons.push_back(fmt::format(
           "mma.sync of sm_{} multiplies FP8 as FP16, after converting it: with many tokens that "
           "takes longer than activations of 16 bits",

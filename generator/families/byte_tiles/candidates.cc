@@ -239,7 +239,7 @@ const char* why_excluded(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
   if (const char* const why = why_no_output_scales(spec)) return why;
   if (spec.weight.has_blocks()) return "scales of blocks meet the sums of wgmma alone";
-  if (decodes_to_bytes(spec)) return "weights of 4 bits become codes of 8 bits for wgmma alone";
+  if (decodes_to_bytes(spec)) return "wgmma and streams alone decode weights of 4 bits for it";
   if (spec.path == Path::kHopper) return "the spec asks for the path hopper";
   if (spec.path == Path::kAuto && has_wgmma(plan.target)) {
     return "on sm_90 wgmma multiplies codes of 8 bits, unless the spec asks for an older path";

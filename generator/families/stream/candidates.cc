@@ -146,7 +146,8 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
   if (spec.tile.warps_n) return "the spec's tile has warps along N";
   if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
   if (const char* why = why_no_bytes(spec)) return why;
-  static_assert(kMostStreamTokens == 16, "the next line says so");
+  static_assert(kMostStreamTokens == 16 && kMostTokensOfByteStreams == kMostStreamTokens,
+                "the next line says so");
   return m.max > kMostStreamTokens ? "it serves up to 16 tokens" : nullptr;
 }
 
@@ -173,9 +174,13 @@ std::string why_no_stream(const Plan& plan, const MRange& m) {
 
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (why_no_output_scales(spec) != nullptr || why_no_bytes(spec) != nullptr) return {};
+  if (spec.has_byte_activations()) {
+    // wgmma says more where there is any.
+    return has_wgmma(plan.target) ? std::vector<Problem>{} : refuse_byte_stream(spec);
+  }
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
-  if (why_no_output_scales(spec) != nullptr) return {};
   // Tiles say why they do not have a tile with warps along N.
   if (spec.tile.warps_n) return {};
   const bool has_others = has_wgmma(plan.target) && !takes_pre_scale(spec) &&

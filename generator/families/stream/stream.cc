@@ -74,9 +74,9 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
     const auto& c = config_of<StreamConfig>(kernel);
     return fmt::format(
         "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, "
-        "{}",
+        "{}{}",
         c.stages, stream_stage_columns(c), c.warps_k, c.workers, c.cluster, c.split_k,
-        scale_text(c.scaling.mode));
+        c.widens_codes ? "FP8 as FP16, " : "", scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);

@@ -51,6 +51,24 @@ TEST(StreamBytes, ServeWeightsOfFourBits) {
   EXPECT_FALSE(has_stream(spec, "h200")) << "scales of Y that are found";
 }
 
+// From sm_90 on; where there is no wgmma nothing else takes tokens of eight bits for weights of
+// four.
+TEST(StreamBytes, ServeWhereThereIsNoWgmma) {
+  for (const char* target : {"b200", "rtx5090"}) {
+    for (const GemmSpec& one :
+         {four_bit_gemm(4096, 2048, DType::kInt8), four_bit_gemm(4096, 2048, DType::kFp8E4m3)}) {
+      GemmSpec spec = streamed(one, 16);
+      EXPECT_TRUE(has_stream(spec, target));
+      EXPECT_TRUE(is_stream(plan_of(spec, target).kernels.front()));
+      spec.shape.m_max = 17;
+      EXPECT_EQ(refused_fields(Spec::from_gemm(spec), target), (Pointers{"/weight/bits", "/path"}));
+      spec = streamed(one, 16);
+      spec.tile.split_k = 9;
+      EXPECT_EQ(refused_fields(Spec::from_gemm(spec), target), Pointers{"/tile"});
+    }
+  }
+}
+
 TEST(StreamBytes, TakeTheScalesOfTokens) {
   using A = KernelArgument;
   const std::vector<PlannedKernel> kernels =
@@ -82,6 +100,24 @@ TEST(StreamBytes, DecodeToWhatTheyMultiply) {
   const std::string text = render(plan_of(spec, "h200"), 0).text;
   EXPECT_NE(text.find("using Value = Bf16;"), std::string::npos);
   EXPECT_NE(text.find("struct Decode {\n  using Value = Fp16;"), std::string::npos);
+}
+
+bool has_reason(const Plan& plan, const char* part) {
+  return std::any_of(plan.reasons.begin(), plan.reasons.end(), [&](const std::string& reason) {
+    return reason.find(part) != std::string::npos;
+  });
+}
+
+// Tensor cores add no products of FP8 there.
+TEST(StreamBytes, PlansSayHowFp8IsMultiplied) {
+  const GemmSpec spec = four_bit_gemm(4096, 4096, DType::kFp8E4m3);
+  const Plan of_fp8 = plan_of(streamed(spec, 8), "h200");
+  EXPECT_TRUE(has_reason(of_fp8, "FP8 as FP16"));
+  EXPECT_FALSE(has_reason(of_fp8, "in the tensor cores"));
+  ASSERT_EQ(decode_plans_of(of_fp8).size(), 1U);
+  const Plan of_int8 = plan_of(streamed(four_bit_gemm(4096, 4096, DType::kInt8), 8), "h200");
+  EXPECT_FALSE(has_reason(of_int8, "FP16"));
+  EXPECT_TRUE(has_reason(of_int8, "of 128 columns are added exactly"));
 }
 
 // Codes take half of the shared memory of 16 bits, but for FP8 that is FP16 there.

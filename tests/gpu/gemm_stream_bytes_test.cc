@@ -1,0 +1,144 @@
+// GEMM on the GPU that streams weights of four bits past tokens of eight: every type and group,
+// ragged shapes, K over the blocks of a cluster, and the bits of wgmma.
+#include <algorithm>
+
+#include "generator/target/capabilities.h"
+#include "runtime/context.h"
+#include "tests/byte_gemm.h"
+#include "tests/gpu/gemm_fixture.h"
+#include "tools/gpu_harness/gemm_problem.h"
+
+namespace heddle {
+namespace {
+
+const std::vector<std::int64_t> kTokens{1, 2, 3, 5, 8, 9, 16};
+constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
+
+// By warps along K, which streams alone have.
+GemmSpec streamed(GemmSpec spec, int split = 1) {
+  const std::int64_t chunks = device::ceil_div(spec.shape.k, WeightLayout::kChunkK) / split;
+  spec.shape.m_max = 16;
+  spec.path = Path::kHopper;
+  spec.tile.warps_k = static_cast<int>(std::min<std::int64_t>(chunks, 8));
+  spec.tile.split_k = split;
+  return spec;
+}
+
+class StreamBytesGpu : public GemmGpu {
+ protected:
+  void SetUp() override {
+    GemmGpu::SetUp();
+    if (!IsSkipped() && !has_multicast(target())) GTEST_SKIP() << "no clusters";
+  }
+};
+
+TEST_F(StreamBytesGpu, OfEveryTypeAndGroup) {
+  for (const DType dtype : kTypes) {
+    for (const int group : {32, 64, 96, 128, 256, kPerChannel, kPerTensor}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        GemmSpec spec = streamed(four_bit_gemm(1000, 2304, dtype, group));
+        spec.weight.zero_point = zero;
+        if (group % 64 == 0) spec.weight.type = WeightType::kInt;
+        check(spec, kTokens);
+      }
+    }
+  }
+}
+
+// Fewer chunks than warps, warps with more chunks than others, an end of K inside of a stage and of
+// a chunk, more row blocks than a round has.
+TEST_F(StreamBytesGpu, OfRaggedShapes) {
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
+    for (const std::int64_t n : {8, 24, 136, 4352}) {
+      for (const std::int64_t k : {32, 160, 896, 2208}) {
+        check(streamed(four_bit_gemm(n, k, dtype, 32)), {1, 2, 7, 15});
+      }
+    }
+    check(streamed(four_bit_gemm(17000, 1280, dtype)), {1, 7, 16});
+  }
+}
+
+TEST_F(StreamBytesGpu, OfTwoLevels) {
+  for (const int group : {32, 64, 96, 128, 384}) {
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+      GemmSpec spec = streamed(two_level_gemm(1000, 2304, group));
+      spec.weight.zero_point = zero;
+      if (group % 64 == 0) spec.weight.type = WeightType::kInt;
+      check(spec, kTokens);
+    }
+  }
+}
+
+TEST_F(StreamBytesGpu, WithKOverTheBlocksOfACluster) {
+  for (const int split : {2, 3, 4, 8}) {
+    for (const DType dtype : kTypes) {
+      check(streamed(four_bit_gemm(4128, 2560, dtype, 64), split), kTokens);
+      check(streamed(four_bit_gemm(264, 7168, dtype, kPerChannel), split), kTokens);
+    }
+    check(streamed(two_level_gemm(264, 2560, 32), split), kTokens);
+  }
+}
+
+// Scales, a shard that begins inside of a group, and what surrounds the product.
+TEST_F(StreamBytesGpu, WithEverythingAround) {
+  for (const DType dtype : kTypes) {
+    GemmSpec scales = streamed(four_bit_gemm(520, 1152, dtype));
+    scales.weight.scale_dtype = DType::kFp32;
+    scales.activation_scale.granularity = RowGranularity::kTensor;
+    check(scales, kTokens);
+    GemmSpec shard = streamed(four_bit_gemm(520, 1120, dtype));
+    shard.weight.group_offset = 32;
+    shard.weight.zero_point = ZeroPoint::kInt;
+    check(shard, kTokens);
+    for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
+      const int group = output == DType::kBf16 ? kPerChannel : 128;
+      GemmSpec spec = streamed(four_bit_gemm(528, 1152, dtype, group));
+      spec.output = output;
+      for (const bool gated : {false, true}) {
+        spec.epilogue = {true, Activation::kSilu, true, gated};
+        check(spec, kTokens);
+      }
+    }
+    GemmSpec codes = streamed(four_bit_gemm(528, 1152, dtype));
+    codes.output = DType::kFp8E4m3;
+    codes.output_scale.granularity = RowGranularity::kTensor;
+    check(codes, kTokens);
+  }
+}
+
+// Integers of all of K are added exactly and scaled in the same order, whichever instruction
+// multiplies them.
+TEST_F(StreamBytesGpu, GivesTheBitsOfWgmma) {
+  if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
+  const std::int64_t m_list[] = {1, 8, 16};
+  for (GemmSpec spec : {four_bit_gemm(528, 2560, DType::kInt8, kPerChannel),
+                        two_level_gemm(528, 2560, 32), two_level_gemm(528, 2560)}) {
+    spec.shape.m_max = 16;
+    spec.weight.zero_point = ZeroPoint::kInt;
+    spec.epilogue = {true, Activation::kSilu, true};
+    GemmSpec by_wgmma = spec;
+    by_wgmma.tile.m = 16;
+    by_wgmma.tile.n = 128;
+    std::vector<Spec> specs{Spec::from_gemm(by_wgmma)};
+    for (const int split : {1, 4}) specs.push_back(Spec::from_gemm(streamed(spec, split)));
+    if (only_makes(specs)) continue;
+    const cuda::CurrentContext context;
+    GemmProblem problem(spec, 16);
+    for (const std::int64_t m : m_list) {
+      std::vector<std::vector<std::uint8_t>> outputs;
+      for (const Spec& one : specs) {
+        const auto kernel = runtime().kernel<GemmKernel>(one);
+        problem.renew_workspace(kernel);
+        problem.poison_output(m);
+        kernel.launch(problem.args(m), problem.stream().get());
+        outputs.push_back(read_output(problem, m));
+      }
+      for (std::size_t i = 1; i < outputs.size(); ++i) {
+        EXPECT_EQ(outputs[0], outputs[i]) << specs[i].canonical_json() << " M = " << m;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle
