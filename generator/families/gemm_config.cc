@@ -93,7 +93,7 @@ device::WeightShape weight_shape(const GemmSpec& spec, const WeightLayout& layou
 
 device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
   const EpilogueSpec& epilogue = spec.epilogue;
-  return {epilogue.bias,
+  return {epilogue.bias ? bytes_of(spec.bias_dtype()) : 0,
           epilogue.residual,
           device_activation(epilogue.activation),
           epilogue.gated,

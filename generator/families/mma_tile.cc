@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/tile_fields.h"
 
 namespace heddle {
 namespace {
@@ -23,6 +25,17 @@ int total_stages(const MmaTile& c) {
 
 }  // namespace
 
+int row_block_step(const device::EpilogueConfig& epilogue, int warps_n) {
+  const int group = epilogue.finds_scales ? epilogue.scale_rows() / device::Chunk::kRows : 1;
+  return std::lcm(group, warps_n);
+}
+
+std::vector<int> token_counts_beside_groups(std::int64_t m_max) {
+  std::vector<int> counts = {8};
+  while (counts.back() < std::min<std::int64_t>(m_max, 64)) counts.push_back(2 * counts.back());
+  return counts;
+}
+
 std::vector<Problem> refuse_warps(const MmaTile& c) {
   Reasons reasons;
   reasons.unless(
@@ -37,6 +50,9 @@ std::vector<Problem> refuse_warps(const MmaTile& c) {
         return fmt::format("each of {} warps along N takes whole tiles of 16 rows", c.warps_n);
       },
       c.tile_n, [&] { return fmt::format("multiples of {}", 16 * c.warps_n); });
+  reasons.unless(c.epilogue.holds_groups(c.tile_n), "/tile/n",
+                 "128 outputs of a token that share a scale are of one tile", c.tile_n,
+                 [&] { return fmt::format("multiples of {}", c.epilogue.scale_rows()); });
   reasons.unless(
       c.stage_k % 128 == 0 && c.stage_k % (c.run * c.warps_k) == 0, "/tile/k",
       [&] {
@@ -63,13 +79,19 @@ std::vector<Problem> refuse_tile_size(const MmaTile& c, int shared_bytes, int su
                                       const GemmSpec& spec, const Target& target,
                                       std::int64_t m_max) {
   Reasons reasons;
-  reasons.unless(shared_bytes <= target.shared_per_block, "/tile", [&] {
-    return fmt::format(
-        "a tile of m {}, n {}, k {} and {} stages needs {} bytes of shared memory, {} has {} for a "
-        "block",
-        c.tile_m, c.tile_n, c.stage_k, c.stages, shared_bytes, target.name,
-        target.shared_per_block);
-  });
+  // Where the spec leaves the tile open its rows are those of one group.
+  const bool of_group = c.epilogue.finds_scales && !sets_any(spec.tile);
+  reasons.unless(
+      shared_bytes <= target.shared_per_block, of_group ? "/output/granularity" : "/tile",
+      [&] {
+        return fmt::format(
+            "{}a tile of m {}, n {}, k {} and {} stages needs {} bytes of shared memory, {} has {} "
+            "for a block",
+            of_group ? "128 outputs of a token that share a scale are of one tile: " : "", c.tile_m,
+            c.tile_n, c.stage_k, c.stages, shared_bytes, target.name, target.shared_per_block);
+      },
+      of_group ? "\"group\"" : "",
+      of_group ? "\"tensor\", or an output of 16 bits and a row_transform behind the gemm" : "");
   const int most_sums =
       std::min(kMaxSumRegisters, register_budget(target, c.threads, 1) - kLeastOthers);
   reasons.unless(

@@ -12,7 +12,7 @@
 #include "generator/families/refuse.h"
 #include "generator/families/shared_memory.h"
 #include "heddle/inspect/plan.h"
-#include "steps/weight_shape.h"
+#include "steps/config.h"
 
 namespace heddle {
 
@@ -26,13 +26,21 @@ struct MmaTile {
   int run;  // columns of a stage that a warp along K takes multiples of
   bool by_registers;
   device::WeightShape shape;
+  device::EpilogueConfig epilogue;
 };
 // Config: a family's configuration.
 template <class Config>
 MmaTile mma_tile(const Config& c, int run, bool by_registers) {
-  return {c.tile_m,  c.tile_n,  c.stage_k,   c.stages, c.split_k,    c.warps_m,
-          c.warps_n, c.warps_k, c.threads(), run,      by_registers, c.shape};
+  return {c.tile_m,  c.tile_n,    c.stage_k, c.stages,     c.split_k, c.warps_m, c.warps_n,
+          c.warps_k, c.threads(), run,       by_registers, c.shape,   c.epilogue};
 }
+
+// Row blocks of a tile are a multiple of this: as many for each warp, and whole groups of outputs
+// where these share scales that the kernel finds.
+int row_block_step(const device::EpilogueConfig& epilogue, int warps_n);
+
+// Tokens of tiles that may fit where those of whole groups of outputs and more tokens do not.
+std::vector<int> token_counts_beside_groups(std::int64_t m_max);
 
 // Every reason why the warps cannot share the tile's stages; empty if they can.
 std::vector<Problem> refuse_warps(const MmaTile& tile);

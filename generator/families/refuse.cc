@@ -1,5 +1,6 @@
 #include "generator/families/refuse.h"
 
+#include "generator/families/gemm_config.h"
 #include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 
@@ -57,28 +58,26 @@ void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) 
 }  // namespace
 
 const char* why_no_output_scales(const GemmSpec& spec) {
-  return spec.output_scale.granularity == RowGranularity::kGroup
-             ? "its threads do not meet to find the scale of 128 outputs"
-             : nullptr;
+  return finds_output_scales(spec) ? "its threads do not meet to find the scale of 128 outputs"
+                                   : nullptr;
 }
 
 namespace {
 
-// Scales of 128 outputs are found by the warpgroup family alone.
+// Scales of 128 outputs are found by tiles of mma.sync and, of the path hopper, by wgmma alone.
 void refuse_output_scales(const GemmSpec& spec, const Target& target, Reasons& reasons) {
-  if (why_no_output_scales(spec) == nullptr) return;
+  if (!finds_output_scales(spec) || spec.path != Path::kHopper) return;
   const auto unless = [&](bool fine, const char* why) {
-    reasons.unless(fine, "/output/granularity", why, "\"group\"",
-                   "\"tensor\", or an output of 16 bits and a row_transform behind the gemm");
+    reasons.unless(fine, "/path", why, "\"hopper\"", "\"ampere\", \"auto\"");
   };
-  unless(has_wgmma(target),
-         "the kernels that find scales of 128 columns are those of wgmma, which sm_90 alone has");
-  unless(spec.path == Path::kAuto || spec.path == Path::kHopper,
-         "the kernels that find scales of 128 columns are of the path hopper");
-  unless(spec.weight.zero_point != ZeroPoint::kFloat,
-         "the kernels that find scales of 128 columns have no float zero points");
+  // refuse_pair() says more where there are no bulk copies, refuse_bytes() of X of eight bits.
+  unless(has_wgmma(target) || !has_bulk_copies(target) || spec.has_byte_activations(),
+         "of the path hopper wgmma finds scales of 128 columns, which sm_90 alone has");
+  unless(
+      spec.weight.zero_point != ZeroPoint::kFloat,
+      "the kernels of the path hopper that find scales of 128 columns have no float zero points");
   unless(!spec.pre_scale || spec.act_order,
-         "the kernels that find scales of 128 columns cannot scale those of X");
+         "the kernels of the path hopper that find scales of 128 columns cannot scale those of X");
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ class Reasons {
   std::vector<Problem> problems_;
 };
 
-// Why a family other than warpgroup does not serve the spec's Y; null where it may.
+// Why a family whose threads finish outputs by themselves does not serve the spec's Y; null where
+// it may.
 const char* why_no_output_scales(const GemmSpec& spec);
 
 // Tokens of eight bits that streams multiply by weights of four, from sm_90 on.

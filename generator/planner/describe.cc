@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generator/families/family.h"
+#include "generator/families/gemm_config.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 
@@ -166,14 +167,13 @@ std::string describe_gemm(const GemmSpec& spec) {
   } else if (!function.empty()) {
     sums = fmt::format("{}({})", function, sums);
   }
-  return fmt::format("Y[M, {}] = {}{}{}{}", spec.output_columns(), sums,
-                     epilogue.residual ? " + residual" : "",
-                     spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "",
-                     !spec.has_byte_output() ? ""
-                     : spec.output_scale.granularity == RowGranularity::kGroup
-                         ? fmt::format(", and {} scales of its groups of {}",
-                                       to_string(spec.output_scale.scale_dtype), kRowGroup)
-                         : " by the launch's scale");
+  return fmt::format(
+      "Y[M, {}] = {}{}{}{}", spec.output_columns(), sums, epilogue.residual ? " + residual" : "",
+      spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "",
+      !spec.has_byte_output()     ? ""
+      : finds_output_scales(spec) ? fmt::format(", and {} scales of its groups of {}",
+                                                to_string(spec.output_scale.scale_dtype), kRowGroup)
+                                  : " by the launch's scale");
 }
 
 // The arrays of a launch beside weights and workspace: types and shapes.

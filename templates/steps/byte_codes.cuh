@@ -44,8 +44,8 @@ struct FoundScale {
   CodeScale of_codes;
 };
 
-// Of values whose largest magnitude, or whose range, is `width`, which becomes that of `largest`.
-// It is finite.
+// Of values whose largest magnitude, or whose range, is `width`, which becomes that of `largest`,
+// the largest code's, 127 or more. `width` is finite and not negative.
 template <bool kE8m0>
 __device__ __forceinline__ FoundScale finite_scale(float width, float largest) {
   const float quotient = divide(width, largest);
@@ -61,7 +61,8 @@ __device__ __forceinline__ FoundScale finite_scale(float width, float largest) {
   }
   return scale;
 }
-// The same for any width: where it is not finite the scale is NaN, and codes are zero.
+// The same for a width that may also be infinite or NaN, but not negative: then the scale is NaN,
+// and codes are zero.
 template <bool kE8m0>
 __device__ __forceinline__ FoundScale found_scale(float width, float largest) {
   const bool finite = width <= kLargestFloat;

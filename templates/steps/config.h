@@ -74,7 +74,7 @@ struct Scaling {
 };
 
 struct EpilogueConfig {
-  bool bias;              // added to the sums
+  int bias_bytes;         // of a value that is added to the sums; 0: there is none
   bool residual;          // added behind the activation
   Activation activation;  // of sums and bias
   bool gated;             // a row block has 8 gates, then the 8 rows that they multiply
@@ -88,12 +88,19 @@ struct EpilogueConfig {
   }
   // Whether an output has at most 16 bits and depends on nothing but the sums of its row block.
   HEDDLE_BOTH constexpr bool rounds_sums() const {
-    return !bias && !residual && result_bytes <= 2 && !finds_scales;
+    return bias_bytes == 0 && !residual && result_bytes <= 2 && !finds_scales;
   }
   // Rows of packed weights whose sums make 8 outputs of a token.
   HEDDLE_BOTH constexpr int rows() const { return gated ? Chunk::kRows : Chunk::kRows / 2; }
+  // With finds_scales: rows of packed weights whose outputs of a token share a scale.
+  static constexpr int kGroupVectors = 16;  // of 8 outputs
+  HEDDLE_BOTH constexpr int scale_rows() const { return kGroupVectors * rows(); }
+  // Whether a tile of so many rows has all outputs of its groups.
+  HEDDLE_BOTH constexpr bool holds_groups(int tile_rows) const {
+    return !finds_scales || tile_rows % scale_rows() == 0;
+  }
 
-  HEDDLE_FIELDS(bias, residual, activation, gated, limit, result_bytes, finds_scales)
+  HEDDLE_FIELDS(bias_bytes, residual, activation, gated, limit, result_bytes, finds_scales)
 };
 
 }  // namespace heddle::device

@@ -24,14 +24,6 @@ struct Output {
   static constexpr int kLeftExponent =
       Config::value.scaling.mode == ScaleMode::kWeight ? Config::value.scaling.result_exponent : 0;
 
-  // With tokens of eight bits the bias has Y's type, or 32 bits where that has eight, too.
-  static constexpr bool kFloatBias = Config::value.epilogue.bias &&
-                                     Config::value.epilogue.result_bytes != 2 &&
-                                     (Config::value.scaling.mode == ScaleMode::kProduct ||
-                                      Config::value.scaling.mode == ScaleMode::kTwoLevels ||
-                                      Config::value.scaling.mode == ScaleMode::kBlock ||
-                                      Config::value.scaling.mode == ScaleMode::kGroup);
-
   const u8* weights;  // the whole packed buffer, for scales per channel and per tensor
   u8* y;
   const u8* bias;
@@ -52,7 +44,28 @@ struct Output {
     const i64 offset = offset_of(token, row);
     Result::store(y + offset, outputs(offset, row, sums_of), y_scales);
   }
-  // The same before they are rounded.
+  // The same by the scale of the outputs' group, which neighbouring lanes have and find together:
+  // all lanes of the warp call it. Those outside of Y read and store nothing. m: tokens of Y.
+  template <class SumsOf>
+  __device__ __forceinline__ void store_group(bool is_inside, int token, int row, int m,
+                                              const SumsOf& sums_of) const {
+    Sums8 outputs_here = {};
+    if (is_inside) outputs_here = outputs(offset_of(token, row), row, sums_of);
+    const float most =
+        largest_of_lanes<Config::value.epilogue.kGroupVectors>(largest_magnitude(outputs_here));
+    if (is_inside) store_codes(token, row, m, outputs_here, Result::scale_of(most));
+  }
+  // Outputs as codes, and by the group's first ones its scale.
+  __device__ __forceinline__ void store_codes(int token, int row, int m, const Sums8& values,
+                                              const FoundScale& scale) const {
+    constexpr int kScaleRows = Config::value.epilogue.scale_rows();
+    static_assert(8 * Config::value.epilogue.kGroupVectors == Result::kColumns);
+    Result::Codes::store(y + offset_of(token, row), values, scale.of_codes);
+    if (row % kScaleRows != 0) return;
+    const int groups = (columns() + Result::kColumns - 1) / Result::kColumns;
+    Result::store_scale(y_scales, token, m, row / kScaleRows, groups, scale.bits);
+  }
+  // Outputs before they are rounded.
   template <class SumsOf>
   __device__ __forceinline__ Sums8 outputs(i64 offset, int row, const SumsOf& sums_of) const {
     Sums8 sum = sums_of(0);
@@ -86,9 +99,9 @@ struct Output {
     } else if constexpr (kLeftExponent != 0) {
       scale_all(power_of_two<kLeftExponent>(1.0f), sum);
     }
-    if constexpr (kFloatBias) {
+    if constexpr (Config::value.epilogue.bias_bytes == 4) {
       ResultFp32::add(bias + 4 * bias_row, sum);
-    } else if constexpr (Config::value.epilogue.bias) {
+    } else if constexpr (Config::value.epilogue.bias_bytes == 2) {
       add_values<Value>(sum, load_global_16(bias + 2 * bias_row));
     }
   }

@@ -1,6 +1,7 @@
 // Y in codes of eight bits: as row_transform writes them, from the FP32 outputs.
 #pragma once
 
+#include "primitives/sync.cuh"
 #include "steps/byte_codes.cuh"
 #include "steps/result.cuh"
 
@@ -59,7 +60,7 @@ struct ResultGroups {
   // `groups`: of a token.
   static __device__ __forceinline__ void store_scale(u8* scales, int token, int m, int group,
                                                      int groups, u32 bits) {
-    const i64 stride = (m + 3) / 4 * 4;
+    const i64 stride = (static_cast<i64>(m) + 3) / 4 * 4;
     if constexpr (!kE8m0) {
       store_global_4(scales + 4 * (group * stride + token), bits);
     } else {
@@ -76,6 +77,13 @@ __device__ __forceinline__ float largest_magnitude(const Sums8& sum) {
   float most = 0.0f;
 #pragma unroll
   for (const float v : sum.v) most = max_or_nan(most, fabsf(v));
+  return most;
+}
+// That of kLanes neighbouring lanes, a power of two, all of which call it.
+template <int kLanes>
+__device__ __forceinline__ float largest_of_lanes(float most) {
+#pragma unroll
+  for (int mask = 1; mask < kLanes; mask *= 2) most = max_or_nan(most, shuffle_xor(most, mask));
   return most;
 }
 

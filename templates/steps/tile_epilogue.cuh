@@ -36,6 +36,11 @@ struct Epilogue {
   static constexpr int kTokenOutputs = Config::value.tile_n / kRows;
   // Whether a thread stores outputs of the same rows, of one token after the other.
   static constexpr bool kSameRows = kThreads % kTokenOutputs == 0;
+  // Neighbouring lanes have the outputs of a group (Output::store_group()).
+  static constexpr bool kFindsScales = Config::value.epilogue.finds_scales;
+  static_assert(!kFindsScales || (Config::value.epilogue.holds_groups(Config::value.tile_n) &&
+                                  kThreads % 32 == 0 && Config::value.outputs() % 32 == 0),
+                "the lanes of a group are of one warp and one tile, and all of them finish");
   // The workspace opens with one counter per output tile, all zero between launches; the partial
   // sums of the blocks follow.
   static constexpr int kCounterBytes = device::Workspace::kCounterBytes;
@@ -97,13 +102,19 @@ struct Epilogue {
     for (int i = threadIdx.x; i < Config::value.outputs(); i += kThreads) {
       const int token = i / kTokenOutputs;
       const int row = first_row(i);
-      if (!inside(token, row)) continue;
+      const bool is_inside = inside(token, row);
+      if (!kFindsScales && !is_inside) continue;
       if constexpr (!kSameRows) of_rows = values.of_rows(global_row(row));
-      output.store(global_token(token), global_row(row), [&](int half) {
+      const auto sums_of = [&](int half) {
         const Eight sum = Config::value.split_k > 1 ? sum_of_split(i * kRows / 8 + half)
                                                     : sum_of_warps(token, row + 8 * half);
         return values.outputs(sum, of_rows, token, half);
-      });
+      };
+      if constexpr (kFindsScales) {
+        output.store_group(is_inside, global_token(token), global_row(row), m, sums_of);
+      } else {
+        output.store(global_token(token), global_row(row), sums_of);
+      }
     }
   }
 

@@ -24,10 +24,10 @@ struct StreamWarp : ChunkLane<Config> {
   // Columns between two looks at scales.
   static constexpr int kUnit =
       Config::value.weights.meta_group < S::kChunkK ? Config::value.weights.meta_group : S::kChunkK;
-  // Sums that take turns, so that one matrix instruction need not wait for the one before. Small
+  // Accumulators that products alternate between, so that none waits for the one before. Small
   // groups do not wait for each other; where instructions set the pace the second would only cost
   // its addition. A group that is one tile has one.
-  static constexpr int kTurns =
+  static constexpr int kAccumulators =
       kPartial && (S::kWidens || kTileColumns == 32) && kUnit <= 32 ? 1 : 2;
   // Chunks of a stage that are unrolled. With scales of 8 bits or of small groups four of them want
   // more registers than there are, of 16 tokens two as well, and so do two that are all of K.
@@ -49,7 +49,7 @@ struct StreamWarp : ChunkLane<Config> {
   using Parts = typename Products::Sum[S::kTokenTiles][4];
 
   StreamSum<Config> sum;
-  Parts part[kTurns];  // of the group, before its scale; without groups of the stage
+  Parts part[kAccumulators];  // of the group, before its scale; without groups of the stage
   RowTileDecoder<Config, Decode, 1> decoder;
   StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
@@ -156,7 +156,7 @@ struct StreamWarp : ChunkLane<Config> {
 #pragma unroll
         for (int j = 0; j < S::kTokenTiles; ++j) {
           const u32(&pair)[4] = b[j][tile % kHalfTiles / 2];
-          Products::multiply(part[tile % kTurns][j], a[i], pair[tile % 2 * 2],
+          Products::multiply(part[tile % kAccumulators][j], a[i], pair[tile % 2 * 2],
                              pair[tile % 2 * 2 + 1]);
         }
         const bool ends =
@@ -194,7 +194,7 @@ struct StreamWarp : ChunkLane<Config> {
   }
   __device__ __forceinline__ void clear_parts() {
 #pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) clear(part[turn]);
+    for (auto& sums : part) clear(sums);
   }
   __device__ __forceinline__ void add_parts(RowPair scales) {
 #pragma unroll
@@ -202,7 +202,8 @@ struct StreamWarp : ChunkLane<Config> {
       typename Products::Sum all[4];
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
-        all[v] = kTurns == 1 ? part[0][tile][v] : part[0][tile][v] + part[kTurns - 1][tile][v];
+        all[v] = kAccumulators == 1 ? part[0][tile][v]
+                                    : part[0][tile][v] + part[kAccumulators - 1][tile][v];
       }
       Products::add(scales, all, sum[tile]);
     }

@@ -24,6 +24,7 @@ struct ClusterEpilogue {
   static constexpr int kOutputVectors = kVectors / kOutputs;
   static constexpr int kRowVectors = Config::value.tile_n / 8;  // of a token
   static constexpr int kVectorBytes = Config::value.kVectorBytes;
+  static_assert(!Config::value.epilogue.finds_scales, "a block has a part of a group's outputs");
 
   Epilogue<Config, kThreads> block;  // this block's warps
 

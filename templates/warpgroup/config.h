@@ -141,7 +141,7 @@ struct WarpgroupConfig {
 
   // With finds_scales: rows of packed weights whose outputs of a token share a scale, and the
   // largest magnitude of each 64 rows of a token.
-  HEDDLE_BOTH constexpr int scale_rows() const { return epilogue.gated ? 256 : 128; }
+  HEDDLE_BOTH constexpr int scale_rows() const { return epilogue.scale_rows(); }
   HEDDLE_BOTH constexpr int magnitude_bytes() const {
     return epilogue.finds_scales ? 4 * (tile_n / kRowTile) * tile_m : 0;
   }

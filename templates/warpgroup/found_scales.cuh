@@ -48,9 +48,7 @@ struct WgmmaFoundScales {
       if (!stores) {
         put_magnitude(tile, place + own, y, own_row == 0);
       } else if (inside) {
-        const FoundScale scale = Result::scale_of(magnitude(tile, place + own));
-        Result::Codes::store(output.y + offset, y, scale.of_codes);
-        if (row % Config::value.scale_rows() == 0) store_scale(token, row, scale.bits);
+        output.store_codes(token, row, m, y, Result::scale_of(magnitude(tile, place + own)));
       }
     }
   }
@@ -59,11 +57,7 @@ struct WgmmaFoundScales {
   // By all threads of a token, neighbouring lanes.
   __device__ __forceinline__ void put_magnitude(int tile, int place, const Sums8& y,
                                                 bool is_first) const {
-    float most = largest_magnitude(y);
-#pragma unroll
-    for (int mask = 1; mask < kRowThreads; mask *= 2) {
-      most = max_or_nan(most, shuffle_xor(most, mask));
-    }
+    const float most = largest_of_lanes<kRowThreads>(largest_magnitude(y));
     if (is_first) store_shared_float(memory.magnitude(tile, place), most);
   }
   // That of the token's group.
@@ -75,11 +69,6 @@ struct WgmmaFoundScales {
       most = max_or_nan(most, float_from_bits(load_shared_4(at)));
     }
     return most;
-  }
-
-  __device__ __forceinline__ void store_scale(int token, int row, u32 bits) const {
-    const int groups = (output.columns() + Result::kColumns - 1) / Result::kColumns;
-    Result::store_scale(output.y_scales, token, m, row / Config::value.scale_rows(), groups, bits);
   }
 };
 

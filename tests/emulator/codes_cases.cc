@@ -6,6 +6,7 @@
 #include "tests/emulator/bulk_cases.h"
 #include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/mma_cases.h"
+#include "tests/emulator/one_kernel.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/gemm_tile.h"
 
@@ -31,6 +32,11 @@ GemmSpec gemm(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m
   spec.weight.group_size = 32;
   spec.weight.zero_point = ZeroPoint::kInt;
   return codes_of(std::move(spec), y, epilogue);
+}
+
+GemmSpec groups_of(GemmSpec spec, RowScaleDtype scale_dtype = RowScaleDtype::kFp32) {
+  spec.output_scale = {RowGranularity::kGroup, scale_dtype};
+  return spec;
 }
 
 template <class Case>
@@ -63,6 +69,45 @@ std::vector<CodesCase> make_cases() {
   GemmSpec split = gemm(136, 1056, 9, 16, kFp8E4m3, kAround);
   split.tile.split_k = 2;
   add_tiles("TilesAroundSplit", split);
+  // Scales that are found: N that ends inside of a group and of a word of groups.
+  add_tiles("TilesGroups", groups_of(gemm(328, 416, 33, 65, kFp8E4m3)));
+  add_tiles("TilesGroupsOfOne", groups_of(gemm(40, 416, 1, 2, kInt8)));
+  add_tiles("TilesGroupsAroundSplit", groups_of(std::move(split), RowScaleDtype::kE8m0));
+  add_tiles("TilesGroupsGated",
+            groups_of(gemm(528, 416, 17, 20, kFp8E5m2, kGate), RowScaleDtype::kE8m0));
+  GemmSpec wide = groups_of(gemm(264, 416, 33, 40, kFp8E4m3));
+  wide.tile = tile_of(256, 128, 8, 1);
+  wide.tile.m = 64;
+  wide.tile.split_k = 1;
+  add_tiles("TilesGroupsReadAhead", wide);
+  return cases;
+}
+
+std::vector<CodesCase> make_byte_tiles_cases() {
+  std::vector<CodesCase> cases;
+  const auto add = [&](std::string name, GemmSpec spec, std::int64_t m_min, std::int64_t m_max,
+                       int split = 1, Path path = Path::kAmpere) {
+    spec.shape.m_min = m_min;
+    spec.shape.m_max = m_max;
+    spec.path = path;
+    spec.tile.split_k = split;
+    const auto is_byte_tiles = [](const PlannedKernel& kernel) {
+      return kernel.family == byte_tiles_family();
+    };
+    cases.push_back({name, [=] {
+                       constexpr int kSms = 3;
+                       return plan_of_one(Spec::from_gemm(spec), name, is_byte_tiles, kSms);
+                     }});
+  };
+  add("Codes", codes_of(byte_gemm(136, 416, kInt8), kFp8E5m2, kAround), 33, 40, 2);
+  add("Groups", groups_of(codes_of(byte_gemm(328, 416, kInt8), kInt8, {})), 1, 65);
+  add("GroupsGated", groups_of(codes_of(byte_gemm(528, 416, kFp8E4m3), kFp8E4m3, kGate)), 17, 33);
+  add("GroupsAroundSplit",
+      groups_of(codes_of(byte_gemm(136, 896, kFp8E4m3), kFp8E4m3, kAround), RowScaleDtype::kE8m0),
+      9, 16, 2);
+  GemmSpec turing = groups_of(codes_of(byte_gemm(264, 416, kInt8), kInt8, kAround));
+  turing.activation_scale.symmetric = false;
+  add("GroupsTuring", turing, 9, 15, 1, Path::kTuring);
   return cases;
 }
 
@@ -101,11 +146,6 @@ class WgmmaCases {
   }
   std::vector<WgmmaCase> cases;
 };
-
-GemmSpec groups_of(GemmSpec spec, RowScaleDtype scale_dtype = RowScaleDtype::kFp32) {
-  spec.output_scale = {RowGranularity::kGroup, scale_dtype};
-  return spec;
-}
 
 // Sums that become codes in registers, and those that do behind shared memory.
 std::vector<WgmmaCase> make_wgmma_cases() {
@@ -161,6 +201,10 @@ const std::vector<CodesCase>& codes_cases() {
 }
 const std::vector<CodesCase>& codes_bulk_cases() {
   static const std::vector<CodesCase> cases = make_bulk_cases();
+  return cases;
+}
+const std::vector<CodesCase>& codes_byte_tiles_cases() {
+  static const std::vector<CodesCase> cases = make_byte_tiles_cases();
   return cases;
 }
 const std::vector<WgmmaCase>& codes_wgmma_cases() {

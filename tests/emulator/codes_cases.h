@@ -19,6 +19,8 @@ struct CodesCase {
 // gemv, stream and tiles; tiles that bulk copies feed.
 const std::vector<CodesCase>& codes_cases();
 const std::vector<CodesCase>& codes_bulk_cases();
+// Tiles of two operands of eight bits; "Groups" is the GEMM of codes_bytes_cases() of that name.
+const std::vector<CodesCase>& codes_byte_tiles_cases();
 // wgmma with tokens of 16 bits, of eight, and of eight with blocks.
 const std::vector<WgmmaCase>& codes_wgmma_cases();
 const std::vector<WgmmaCase>& codes_bytes_cases();

@@ -17,6 +17,11 @@ using CodesBulkKernel = void(emulator::TensorMap tokens, const unsigned char* we
                              unsigned char* y, const unsigned char* bias,
                              const unsigned char* residual, unsigned char* workspace, int m,
                              unsigned char* y_scales);
+using CodesByteTilesKernel = void(const unsigned char* x, const unsigned char* weights,
+                                  const unsigned char* x_scales, const unsigned char* x_zero_points,
+                                  unsigned char* y, const unsigned char* bias,
+                                  const unsigned char* residual, unsigned char* workspace, int m,
+                                  unsigned char* y_scales);
 using CodesWgmmaKernel = void(emulator::TensorMap tokens, const unsigned char* weights,
                               unsigned char* y, const unsigned char* bias,
                               const unsigned char* residual, unsigned char* workspace,
@@ -37,6 +42,7 @@ using CodesBlocksKernel = void(emulator::TensorMap tokens, emulator::TensorMap t
 // In the order of the cases.
 extern const std::vector<CodesOnCpu*> codes_kernels;
 extern const std::vector<CodesBulkKernel*> codes_bulk_kernels;
+extern const std::vector<CodesByteTilesKernel*> codes_byte_tiles_kernels;
 extern const std::vector<CodesWgmmaKernel*> codes_wgmma_kernels;
 extern const std::vector<CodesBytesKernel*> codes_bytes_kernels;
 extern const std::vector<CodesBlocksKernel*> codes_blocks_kernels;

@@ -2,6 +2,10 @@
 // the sums' own error lets it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
 #include "tests/emulator/codes_cases.h"
 #include "tests/emulator/codes_kernels.h"
 #include "tests/emulator/gemm_check.h"
@@ -45,6 +49,19 @@ TEST_P(EmulatedBulkCodes, AreThoseOfTheProduct) {
   });
 }
 
+GemmThread byte_tiles_thread(std::size_t number) {
+  CodesByteTilesKernel* const kernel = codes_byte_tiles_kernels[number];
+  return [kernel](const GemmProblem::Buffers& b, std::uint8_t* workspace, int m) {
+    kernel(b.x, b.weights, b.x_scales, b.x_zero_points, b.y, b.bias, b.residual, workspace, m,
+           b.y_scales);
+  };
+}
+
+class EmulatedByteTilesCodes : public testing::TestWithParam<std::size_t> {};
+TEST_P(EmulatedByteTilesCodes, AreThoseOfTheProduct) {
+  check_ends(codes_byte_tiles_cases()[GetParam()].plan(), byte_tiles_thread(GetParam()));
+}
+
 class EmulatedWgmmaCodes : public testing::TestWithParam<std::size_t> {};
 TEST_P(EmulatedWgmmaCodes, AreThoseOfTheProduct) {
   CodesWgmmaKernel* const kernel = codes_wgmma_kernels[GetParam()];
@@ -55,14 +72,38 @@ TEST_P(EmulatedWgmmaCodes, AreThoseOfTheProduct) {
   }).launch_all();
 }
 
+WgmmaRun bytes_run(std::size_t number) {
+  CodesBytesKernel* const kernel = codes_bytes_kernels[number];
+  return {codes_bytes_cases()[number],
+          [kernel](const GemmProblem::Buffers& b, const WgmmaArguments& a) {
+            kernel(a.tokens, b.weights, b.x_scales, b.x_zero_points, b.y, b.bias, b.residual,
+                   a.workspace, a.shape, a.m, a.shared_tiles, b.y_scales);
+          }};
+}
+
 class EmulatedBytesCodes : public testing::TestWithParam<std::size_t> {};
-TEST_P(EmulatedBytesCodes, AreThoseOfTheProduct) {
-  CodesBytesKernel* const kernel = codes_bytes_kernels[GetParam()];
-  WgmmaRun(codes_bytes_cases()[GetParam()], [kernel](const GemmProblem::Buffers& b,
-                                                     const WgmmaArguments& a) {
-    kernel(a.tokens, b.weights, b.x_scales, b.x_zero_points, b.y, b.bias, b.residual, a.workspace,
-           a.shape, a.m, a.shared_tiles, b.y_scales);
-  }).launch_all();
+TEST_P(EmulatedBytesCodes, AreThoseOfTheProduct) { bytes_run(GetParam()).launch_all(); }
+
+// Sums of INT8 are exact, so the same outputs have the same codes and the same scales, whichever
+// instruction multiplied.
+TEST(EmulatedGroups, OfTilesAreThoseOfWgmma) {
+  const auto number_of = [](const auto& cases) {
+    return static_cast<std::size_t>(
+        std::find_if(cases.begin(), cases.end(),
+                     [](const auto& one) { return one.name == "Groups"; }) -
+        cases.begin());
+  };
+  const std::size_t wgmma = number_of(codes_bytes_cases());
+  const std::size_t tiles = number_of(codes_byte_tiles_cases());
+  const WgmmaRun run = bytes_run(wgmma);
+  const Plan plan = codes_byte_tiles_cases()[tiles].plan();
+  const GemmProblem problem(plan.spec.gemm());
+  for (const std::int64_t m : codes_bytes_cases()[wgmma].tokens) {
+    std::vector<std::uint8_t> expected;
+    ASSERT_NO_FATAL_FAILURE(
+        run.launch(m, codes_bytes_cases()[wgmma].shares(run.plan(), m), &expected));
+    EXPECT_EQ(run_gemm(plan, problem, byte_tiles_thread(tiles), m, 1), expected) << "M " << m;
+  }
 }
 
 class EmulatedBlocksCodes : public testing::TestWithParam<std::size_t> {};
@@ -79,6 +120,10 @@ INSTANTIATE_TEST_SUITE_P(Cases, EmulatedCodes, numbers(codes_cases()),
                          [](const auto& info) { return codes_cases()[info.param].name; });
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBulkCodes, numbers(codes_bulk_cases()),
                          [](const auto& info) { return codes_bulk_cases()[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedByteTilesCodes, numbers(codes_byte_tiles_cases()),
+                         [](const auto& info) {
+                           return codes_byte_tiles_cases()[info.param].name;
+                         });
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaCodes, numbers(codes_wgmma_cases()),
                          [](const auto& info) { return codes_wgmma_cases()[info.param].name; });
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBytesCodes, numbers(codes_bytes_cases()),

@@ -17,7 +17,7 @@ using GemmThread =
     std::function<void(const GemmProblem::Buffers& buffers, std::uint8_t* workspace, int m)>;
 GemmThread thread_of(GemmOnCpu* kernel);
 
-// The bytes of Y in one interleaving, without a look at them.
+// GemmProblem::written() of one interleaving, without a look at it.
 std::vector<std::uint8_t> run_gemm(const Plan& plan, const GemmProblem& problem,
                                    const GemmThread& thread, std::int64_t m, unsigned seed);
 

@@ -72,6 +72,15 @@ std::vector<double> plain_weights(const GemmSpec& spec, const QuantizedWeights& 
   return values;
 }
 
+// Random values as a kernel reads them, in 16 or 32 bits, and what they are.
+std::vector<double> random_stored(std::int64_t count, DType dtype, unsigned seed,
+                                  std::vector<std::uint8_t>* bytes) {
+  const DType drawn = dtype == DType::kFp32 ? DType::kFp16 : dtype;
+  const std::vector<double> values = numbers(random_values(count, drawn, seed), drawn);
+  for (const double value : values) append_bytes(value, dtype, bytes);
+  return values;
+}
+
 // Each column times its factor, rounded as the kernel has to do it.
 void scale_columns(const std::vector<double>& factors, DType dtype, std::vector<double>* x) {
   const Float16Format format = float16_format(dtype);
@@ -95,24 +104,17 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   const QuantizedWeights weights = random_weights({n, k}, spec.weight, 1);
   packed_ = pack_weights(spec, weights);
   std::vector<double> x = make_x(m_max);
-  // A bias of 32 bits has no test here.
-  if (spec.epilogue.bias) bias_ = random_values(n, spec.bias_dtype(), 3);
+  std::vector<double> bias, residual;
+  if (spec.epilogue.bias) bias = random_stored(n, spec.bias_dtype(), 3, &bias_);
   const std::int64_t columns = spec.output_columns();
-  std::vector<double> residual;
   if (spec.epilogue.residual) {
-    const std::vector<std::uint16_t> halves = random_values(m_max * columns, DType::kFp16, 4);
-    for (const double value : numbers(halves, DType::kFp16)) {
-      const DType dtype = spec.residual_dtype();
-      append_bytes(value, dtype, &residual_);
-      residual.push_back(value_at(residual_.data() + residual_.size() - bytes_of(dtype), dtype));
-    }
+    residual = random_stored(m_max * columns, spec.residual_dtype(), 4, &residual_);
   }
   if (spec.pre_scale) pre_scale_ = random_values(k, spec.activation, 5);
   const std::vector<double> w = plain_weights(spec, weights);
   if (spec.pre_scale) {
     scale_columns(numbers(pre_scale_, spec.activation), spec.activation, &x);
   }
-  const std::vector<double> bias = numbers(bias_, spec.bias_dtype());
   const auto sum_of = [&](std::int64_t token, std::int64_t row) {
     const double* a = x.data() + token * k;
     const double* b = w.data() + row * k;
@@ -160,6 +162,17 @@ std::size_t GemmProblem::output_bytes(std::int64_t m) const {
   return static_cast<std::size_t>(m * spec_.output_columns()) * value_bytes();
 }
 
+std::size_t GemmProblem::scale_bytes(std::int64_t m) const {
+  const bool finds = spec_.output_scale.granularity == RowGranularity::kGroup;
+  return finds ? output_scales(spec_).bytes(m, 0) : 0;
+}
+
+std::vector<std::uint8_t> GemmProblem::written(const Buffers& buffers, std::int64_t m) const {
+  std::vector<std::uint8_t> bytes(buffers.y, buffers.y + output_bytes(m));
+  bytes.insert(bytes.end(), buffers.y_scales, buffers.y_scales + scale_bytes(m));
+  return bytes;
+}
+
 GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::int64_t m) const {
   const auto copy = [&](const std::vector<std::uint16_t>& bits,
                         std::int64_t count) -> const std::uint8_t* {
@@ -184,7 +197,7 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
                             Access::kRead);
   return {is_bytes ? copy_of(bytes_.codes, count) : copy(x_, count),
           memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly),
-          copy(bias_, spec_.shape.n),
+          copy_of(bias_, static_cast<std::int64_t>(bias_.size())),
           residual,
           copy(pre_scale_, spec_.shape.k),
           memory.allocate(outputs, Access::kWrite),
@@ -197,8 +210,8 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
 std::uint8_t* GemmProblem::allocate_output_scales(emulator::GlobalMemory& memory,
                                                   std::int64_t m) const {
   if (!spec_.has_byte_output()) return nullptr;
-  if (spec_.output_scale.granularity == RowGranularity::kGroup) {
-    return memory.allocate(output_scales(spec_).bytes(m, 0), Access::kWrite);
+  if (const std::size_t bytes = scale_bytes(m); bytes != 0) {
+    return memory.allocate(bytes, Access::kWrite);
   }
   return memory.allocate(&y_scale_, sizeof y_scale_, Access::kReadEarly);
 }

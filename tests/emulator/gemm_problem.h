@@ -41,20 +41,23 @@ class GemmProblem {
   };
   Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
   std::size_t output_bytes(std::int64_t m) const;  // of Y
+  // What a launch wrote: the bytes of Y, then those of the scales that it found.
+  std::vector<std::uint8_t> written(const Buffers& buffers, std::int64_t m) const;
   // `scales`: those of groups of Y, which the launch has written.
   Errors errors(const std::uint8_t* y, std::int64_t m, const std::uint8_t* scales = nullptr) const;
 
  private:
-  std::size_t value_bytes() const;  // of Y
+  std::size_t value_bytes() const;                // of Y
+  std::size_t scale_bytes(std::int64_t m) const;  // of its scales, where the launch finds them
   std::uint8_t* allocate_output_scales(emulator::GlobalMemory& memory, std::int64_t m) const;
 
   GemmSpec spec_;
   std::vector<std::uint8_t> packed_;
   std::vector<double> make_x(std::int64_t m);
 
-  std::vector<std::uint16_t> x_, bias_, pre_scale_;
+  std::vector<std::uint16_t> x_, pre_scale_;
   ByteActivations bytes_;  // in place of x_
-  std::vector<std::uint8_t> residual_;
+  std::vector<std::uint8_t> bias_, residual_;
   std::vector<double> reference_;  // of Y's shape
   float y_scale_ = 0;              // of Y of eight bits
 };

@@ -34,7 +34,7 @@ class WgmmaRun {
   int tiles(std::int64_t m) const;
 
   // M tokens in several interleavings, against FP64, with the same bits each time. Fatal failures
-  // of GoogleTest. Y's bytes to `y` if that is given.
+  // of GoogleTest. GemmProblem::written() to `y` if that is given.
   void launch(std::int64_t m, const WgmmaShares& shares,
               std::vector<std::uint8_t>* y = nullptr) const;
   // Each M of the case, and that the last of them shares tiles as the case says.

@@ -5,8 +5,8 @@
 //
 // usage: write_kernels KIND FOLDER FILES
 // KIND: stream, stream_bytes, gemv, bulk, wgmma, wgmma_bytes, wgmma_blocks, wgmma_decoded, codes,
-// codes_bulk, codes_wgmma, codes_bytes, codes_blocks, mma, byte_tiles, attention, kv_append, row,
-// repack, quantize or dequantize
+// codes_bulk, codes_byte_tiles, codes_wgmma, codes_bytes, codes_blocks, mma, byte_tiles, attention,
+// kv_append, row, repack, quantize or dequantize
 #include <fmt/core.h>
 
 #include <stdexcept>
@@ -90,6 +90,13 @@ KernelFamily family_of(std::string_view kind) {
   if (kind == "codes_bulk") {
     return {
         "codes_bulk", "codes", "CodesBulkKernel", {"tiles/bulk.cuh"}, plans_of(codes_bulk_cases())};
+  }
+  if (kind == "codes_byte_tiles") {
+    return {"codes_byte_tiles",
+            "codes",
+            "CodesByteTilesKernel",
+            {"byte_tiles/byte_tiles.cuh"},
+            plans_of(codes_byte_tiles_cases())};
   }
   if (kind == "codes_wgmma") {
     return {"codes_wgmma",

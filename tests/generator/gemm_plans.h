@@ -39,6 +39,13 @@ inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
+// Y in codes whose scales the kernel finds.
+inline GemmSpec with_groups(GemmSpec spec, DType dtype) {
+  spec.output = dtype;
+  spec.output_scale.granularity = RowGranularity::kGroup;
+  return spec;
+}
+
 // A plan by predicted times alone, whatever was measured on the target.
 inline Plan plan_of(const GemmSpec& spec, const Target& target) {
   return resolve(Spec::from_gemm(spec), target, TunedTables());

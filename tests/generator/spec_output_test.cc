@@ -153,24 +153,59 @@ TEST(SpecOutput, FindsScalesWithWeightsOfEveryKind) {
   }
 }
 
-TEST(SpecOutput, RefusesToFindScalesElsewhere) {
-  GemmSpec spec = codes_of(small(), DType::kFp8E4m3);
-  spec.output_scale = {RowGranularity::kGroup, RowScaleDtype::kE8m0};
+GemmSpec groups_of(GemmSpec spec, DType dtype = DType::kFp8E4m3) {
+  spec = codes_of(std::move(spec), dtype);
+  spec.output_scale.granularity = RowGranularity::kGroup;
+  return spec;
+}
+
+TEST(SpecOutput, RefusesToFindScalesByField) {
+  GemmSpec spec = groups_of(small());
+  spec.output_scale.scale_dtype = RowScaleDtype::kE8m0;
   const auto refused = [&](const char* target) {
     return refused_fields(Spec::from_gemm(spec), target);
   };
-  EXPECT_EQ(refused("h100"), Pointers());
-  EXPECT_EQ(refused("a100"), Pointers{"/output/granularity"});
-  EXPECT_EQ(refused("b200"), Pointers{"/output/granularity"});
-  spec.pre_scale = true;
-  EXPECT_EQ(refused("h100"), Pointers{"/output/granularity"});
-  spec.pre_scale = false;
+  for (const char* target : {"t4", "a100", "rtx4090", "h100", "b200", "rtx5090"}) {
+    EXPECT_EQ(refused(target), Pointers()) << target;
+  }
   spec.path = Path::kAmpere;
-  EXPECT_EQ(refused("h100"), Pointers{"/output/granularity"});
-  spec.path = Path::kHopper;
+  EXPECT_EQ(refused("h100"), Pointers());
+  // What wgmma does not multiply tiles of mma.sync do, unless the spec asks for the path hopper.
+  for (const auto& [zeros, pre_scale] :
+       {std::pair{ZeroPoint::kFloat, false}, {ZeroPoint::kNone, true}}) {
+    spec.weight.zero_point = zeros;
+    spec.pre_scale = pre_scale;
+    spec.path = Path::kAuto;
+    EXPECT_EQ(refused("h100"), Pointers());
+    spec.path = Path::kHopper;
+    EXPECT_EQ(refused("h100"), Pointers{"/path"});
+  }
+  spec.pre_scale = false;
+  EXPECT_EQ(refused("b200"), Pointers{"/path"});
   spec.tile.m = 64;
   spec.tile.n = 64;
   EXPECT_EQ(refused("h100"), Pointers{"/tile/n"});
+  for (const Path path : {Path::kAmpere, Path::kTuring}) {
+    spec.path = path;
+    EXPECT_EQ(refused("h100"), Pointers{"/tile/n"});
+  }
+  spec.tile = {};
+  spec.tile.warps_n = 4;
+  spec.path = Path::kHopper;
+  EXPECT_EQ(refused("h100"), Pointers{"/tile/warps_n"});
+}
+
+TEST(SpecOutput, RefusesGroupsThatLeaveNoSharedMemory) {
+  GemmSpec gated = groups_of(byte_gemm(512, 512, DType::kInt8), DType::kInt8);
+  gated.epilogue.gated = true;
+  EXPECT_EQ(refused_fields(Spec::from_gemm(gated), "t4"), Pointers{"/output/granularity"});
+  EXPECT_EQ(refused_fields(Spec::from_gemm(gated), "rtx4090"), Pointers());
+  GemmSpec halves = groups_of(small());
+  halves.weight = {};
+  halves.weight.type = WeightType::kFp16;
+  halves.weight.bits = 16;
+  EXPECT_EQ(refused_fields(Spec::from_gemm(halves), "t4"), Pointers{"/output/granularity"});
+  EXPECT_EQ(refused_fields(Spec::from_gemm(halves), "rtx4090"), Pointers());
 }
 
 TEST(SpecOutput, IsRefusedByName) {

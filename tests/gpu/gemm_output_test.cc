@@ -60,10 +60,6 @@ TEST_F(OutputGpu, CodesOfBytes) {
 
 class GroupsGpu : public OutputGpu {
  protected:
-  void SetUp() override {
-    OutputGpu::SetUp();
-    if (!IsSkipped() && !has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
-  }
   void check_groups(GemmSpec spec, const std::vector<std::int64_t>& m_list) {
     for (const DType dtype : kTypes) {
       for (const RowScaleDtype scale : {RowScaleDtype::kFp32, RowScaleDtype::kE8m0}) {
@@ -87,7 +83,47 @@ TEST_F(GroupsGpu, EveryRangeOfTokens) {
   check_groups(spec_of(144, 7168, kFp16, 128, ZeroPoint::kNone), {1, 4, 16, 32, 64, 100, 256});
 }
 
+// By tiles of mma.sync, also where K is shared through the workspace.
+TEST_F(GroupsGpu, OnOlderPaths) {
+  for (const Path path : {Path::kTuring, Path::kAmpere}) {
+    if (path == Path::kAmpere && !has_async_copies(target())) continue;
+    GemmSpec spec = spec_of(1360, 1184, kFp16, 32, ZeroPoint::kInt);
+    spec.path = path;
+    check_groups(spec, {1, 7, 16, 33, 100, 300});
+    spec = spec_of(144, 7168, kFp16, 128, ZeroPoint::kNone);
+    spec.path = path;
+    check_groups(spec, {1, 32, 100});
+  }
+}
+
+// On sm_90 by tiles, too.
+TEST_F(GroupsGpu, WithFloatZeroPointsAndPreScale) {
+  GemmSpec spec = spec_of(528, 1152, kFp16, 64, ZeroPoint::kFloat);
+  check_groups(spec, {1, 40, 300});
+  spec.weight.zero_point = ZeroPoint::kInt;
+  spec.pre_scale = true;
+  check_groups(spec, {1, 40, 300});
+}
+
+TEST_F(GroupsGpu, OfBytesOnOlderPaths) {
+  for (const Path path : {Path::kTuring, Path::kAmpere}) {
+    if (path == Path::kAmpere && !has_async_copies(target())) continue;
+    GemmSpec spec = byte_gemm(1360, 1184, kInt8);
+    spec.path = path;
+    check_groups(spec, {1, 16, 33, 100, 300});
+    spec = byte_gemm(144, 7168, kInt8);
+    spec.path = path;
+    spec.activation_scale.symmetric = false;
+    check_groups(spec, {1, 32, 100});
+  }
+  if (!has_fp8_mma(target())) return;
+  GemmSpec spec = byte_gemm(1360, 1184, kFp8E4m3);
+  spec.path = Path::kAmpere;
+  check_groups(spec, {1, 16, 33, 100, 300});
+}
+
 TEST_F(GroupsGpu, OfBytes) {
+  if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
   check_groups(byte_gemm(1360, 1184, kInt8), {1, 16, 33, 64, 100, 200, 600});
   check_groups(byte_gemm(1360, 1184, kFp8E4m3), {1, 16, 33, 64, 100, 200, 600});
   check_groups(four_bit_gemm(1360, 1152, kInt8), {1, 16, 33, 64, 100, 200, 600});

@@ -23,7 +23,7 @@ using A = KernelArgument;
 
 constexpr int kMostTokens = 128;    // of a tile
 constexpr int kMostRowBlocks = 16;  // of a tile
-constexpr int kTurns = 2;           // thread blocks for each SM up to which K is shared
+constexpr int kWaves = 2;           // of thread blocks, up to which K is shared
 constexpr int kMostStages = 4;      // of the ring; more of them bring nothing
 
 // Columns of a stage and the warps that share them, the rows and the tokens of a tile.
@@ -96,6 +96,7 @@ class Candidates {
   // Numbers of tokens of a tile: all tokens where a tile can have them, since two tiles would read
   // the weights twice.
   std::vector<int> token_counts() const {
+    if (any_tile_ && base_.epilogue.finds_scales) return token_counts_beside_groups(m_.max);
     if (m_.max > kMostTokens / 2) return {kMostTokens / 2, kMostTokens};
     int cover = 8;
     while (cover < m_.max) cover *= 2;
@@ -128,8 +129,9 @@ class Candidates {
   // Row blocks for whole rounds of blocks where tokens are few, and usual sizes.
   std::vector<int> row_counts(int tokens, const Warps& warps) const {
     std::set<int> counts;
+    const int step = row_block_step(base_.epilogue, warps.n);
     const auto add = [&](std::int64_t row_blocks) {
-      const std::int64_t whole = ceil_div(row_blocks, warps.n) * warps.n;
+      const std::int64_t whole = ceil_div(row_blocks, step) * step;
       if (whole <= kMostRowBlocks) counts.insert(static_cast<int>(whole) * WeightLayout::kRowBlock);
     };
     for (int parts = 1; parts <= 4 && tokens <= kMostTokens / 2; ++parts) {
@@ -138,7 +140,7 @@ class Candidates {
     }
     for (const int usual : {4, 8, 16}) add(std::min<std::int64_t>(usual, layout_.row_blocks));
     // The fewest rows that these warps can have.
-    if (counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);
+    if (counts.empty()) counts.insert(step * WeightLayout::kRowBlock);
     return {counts.begin(), counts.end()};
   }
 
@@ -153,7 +155,7 @@ class Candidates {
     const std::int64_t tiles = ceil_div(m_.max, c.tile_m) * ceil_div(spec_.shape.n, c.tile_n);
     for (const int split : values_of(tile_.split_k, {1, 2, 3, 4, 6, 8, 12, 16})) {
       const bool fills =
-          2 * split <= c.total_stages() && tiles * split <= kTurns * target_.sm_count;
+          2 * split <= c.total_stages() && tiles * split <= kWaves * target_.sm_count;
       if (split > 1 && !fills && !tile_.split_k) continue;
       c.split_k = split;
       for (int blocks = c.by_registers ? 1 : 2; blocks > 0; --blocks) add(c, blocks);
@@ -237,7 +239,6 @@ class Candidates {
 // so the spec has to ask for it there.
 const char* why_excluded(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (const char* const why = why_no_output_scales(spec)) return why;
   if (spec.weight.has_blocks()) return "scales of blocks meet the sums of wgmma alone";
   if (decodes_to_bytes(spec)) return "wgmma and streams alone decode weights of 4 bits for it";
   if (spec.path == Path::kHopper) return "the spec asks for the path hopper";

@@ -28,14 +28,12 @@ using A = KernelArgument;
 
 constexpr int kMostTokens = 128;    // of a tile
 constexpr int kMostRowBlocks = 24;  // of a tile
-constexpr int kTurns = 2;           // thread blocks for each SM up to which K is shared
+constexpr int kWaves = 2;           // of thread blocks, up to which K is shared
 // Stages of the ring; more of them bring nothing.
 constexpr int kMostStages = 4, kMostBulkStages = 8;
 // Stages of weights that may be ahead of the tokens, of rows of so many stages and more; integers
 // of few bits are decoded no faster than the memory brings them.
 constexpr int kStagesAhead = 2, kLongRowStages = 8, kFewBits = 3;
-constexpr int kUsualWarps = 8;
-constexpr int kTileColumns = 16;  // of a matrix instruction
 
 class Candidates {
  public:
@@ -46,6 +44,7 @@ class Candidates {
         tile_(spec_.tile),
         target_(plan.target),
         layout_(plan.layout),
+        epilogue_(epilogue_of(spec_)),
         m_(m),
         any_tile_(any_tile) {}
 
@@ -54,7 +53,7 @@ class Candidates {
     TilesConfig c{};
     c.weights = packed_weights(spec_, layout_);
     c.shape = weight_shape(spec_, layout_);
-    c.epilogue = epilogue_of(spec_);
+    c.epilogue = epilogue_;
     c.pre_scale = takes_pre_scale(spec_);
     c.feeder = feeder;
     c.stages = 2;  // until they are chosen: what refuse_tile() does not mind
@@ -86,6 +85,7 @@ class Candidates {
   std::vector<int> token_counts(bool bulk) const {
     const auto tokens = static_cast<int>(std::min<std::int64_t>(m_.max, kMostTokens));
     if (bulk) return {static_cast<int>(ceil_div(tokens, 8)) * 8};
+    if (any_tile_ && epilogue_.finds_scales) return token_counts_beside_groups(m_.max);
     if (m_.max > kMostTokens / 2) return {kMostTokens / 2, kMostTokens};
     int cover = 8;
     while (cover < tokens) cover *= 2;
@@ -95,8 +95,9 @@ class Candidates {
   // Row blocks for whole rounds of blocks, with all or a part of K each, and usual sizes.
   std::vector<int> row_counts(const TilesWarps& warps) const {
     std::set<int> counts;
+    const int step = row_block_step(epilogue_, warps.n);
     const auto add = [&](std::int64_t row_blocks) {
-      const std::int64_t whole = ceil_div(row_blocks, warps.n) * warps.n;
+      const std::int64_t whole = ceil_div(row_blocks, step) * step;
       if (whole <= kMostRowBlocks) counts.insert(static_cast<int>(whole) * WeightLayout::kRowBlock);
     };
     for (int parts = 1; parts <= 4; ++parts) {
@@ -105,7 +106,7 @@ class Candidates {
     }
     for (const int usual : {4, 8, 16}) add(std::min<std::int64_t>(usual, layout_.row_blocks));
     // The fewest rows that these warps can have.
-    if (any_tile_ || counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);
+    if (any_tile_ || counts.empty()) counts.insert(step * WeightLayout::kRowBlock);
     return {counts.begin(), counts.end()};
   }
 
@@ -114,7 +115,7 @@ class Candidates {
     if (c.stage_k > kMostTileStageColumns || c.warps_m < 1 || c.warps_n < 1 || c.warps_k < 1 ||
         c.tile_m % (8 * c.warps_m) != 0 || c.tile_n % (16 * c.warps_n) != 0 ||
         c.stage_k % 128 != 0 || c.stage_k % (64 * c.warps_k) != 0 || c.tile_m < 8 ||
-        c.tile_n < 16 || c.stage_k < 128) {
+        c.tile_n < 16 || c.stage_k < 128 || !c.epilogue.holds_groups(c.tile_n)) {
       if (problems_.empty()) problems_ = problems_of(c);
       return false;
     }
@@ -130,10 +131,11 @@ class Candidates {
     const std::vector<int> splits = bulk ? std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8}
                                          : std::vector<int>{1, 2, 3, 4, 6, 8, 12, 16};
     for (const int split : values_of(tile_.split_k, splits)) {
-      const bool fills = 2 * split <= stages && tiles * split <= kTurns * target_.sm_count;
+      const bool fills = 2 * split <= stages && tiles * split <= kWaves * target_.sm_count;
       if (split > 1 && !fills && !tile_.split_k) continue;
       c.split_k = split;
-      const int most_blocks = c.feeder == Feeder::kAsync ? 2 : 1;
+      const int most_blocks =
+          c.feeder == Feeder::kAsync && two_may_share_registers(c, spec_) ? 2 : 1;
       for (int blocks = most_blocks; blocks > 0; --blocks) add_blocks(c, blocks);
     }
   }
@@ -141,8 +143,11 @@ class Candidates {
   void add_blocks(TilesConfig c, int blocks_per_sm) {
     const bool fits = set_stages(c, blocks_per_sm);
     c.reads_ahead = can_read_ahead(spec_.weight, c);
+    const int registers = register_budget(target_, c.threads(), blocks_per_sm);
     const bool is_last = any_tile_ && blocks_per_sm == 1;
-    if (!fits || (!fits_registers(c, blocks_per_sm) && !is_last)) {
+    const bool holds_sums =
+        fits_registers(c, spec_, registers) || (is_last && may_lack_registers(c, spec_, registers));
+    if (!fits || !holds_sums) {
       note_problems(c);
       return;
     }
@@ -187,27 +192,6 @@ class Candidates {
     const bool is_long = c.total_stages() >= kLongRowStages;
     return (c.tile_m <= 8 || (is_long && c.multiplying_warps() <= 8)) && c.stages > kStagesAhead &&
            !decodes_slowly;
-  }
-
-  // Whether the compiler has registers for the sums beside codes, addresses and what is loaded
-  // ahead: shares of what a thread has, found by compiling.
-  bool fits_registers(const TilesConfig& c, int blocks_per_sm) const {
-    const int registers = register_budget(target_, c.threads(), blocks_per_sm);
-    const int tiles = c.row_tiles() * c.token_tiles();
-    if (c.feeder == Feeder::kBulk) {
-      const bool wide_scales =
-          c.scaling.mode == ScaleMode::kAccumulator && spec_.weight.scale_dtype == DType::kFp32;
-      // Each tile of 16 columns has scales and zero points of its own.
-      const bool dense_zeros =
-          spec_.weight.zero_point == ZeroPoint::kInt && c.weights.meta_group == kTileColumns;
-      const bool few = wide_scales || dense_zeros || c.warps_n * c.warps_k > kUsualWarps;
-      return 8 * tiles < registers * (few ? 6 : 7) / 16;
-    }
-    // Float zero points have sums of their own.
-    const int others = spec_.weight.zero_point == ZeroPoint::kFloat ? registers / 16 : 0;
-    if (!c.reads_ahead) return sum_registers(c) + others <= registers / 4;
-    // can_read_ahead() has seen to the sums.
-    return c.stage_k == WeightLayout::kChunkK;
   }
 
   // Keeps the problems of a complete tile if they are those of the smallest one so far.
@@ -264,6 +248,7 @@ class Candidates {
   const TileSpec& tile_;
   const Target& target_;
   const WeightLayout& layout_;
+  const device::EpilogueConfig epilogue_;
   const MRange m_;
   const bool any_tile_;
   std::vector<PlannedKernel> kernels_;
@@ -282,11 +267,25 @@ bool has_bulk(const Plan& plan) {
          (!spec.pre_scale || spec.act_order);
 }
 
+// Why none of its tiles finds the scales of Y that the spec asks for; null where one may, or it
+// asks for none.
+const char* why_no_groups(const Plan& plan) {
+  const GemmSpec& spec = plan.spec.gemm();
+  if (!finds_output_scales(spec)) return nullptr;
+  const bool by_wgmma = has_wgmma(plan.target) && spec.weight.zero_point != ZeroPoint::kFloat &&
+                        (!spec.pre_scale || spec.act_order);
+  if (spec.path == Path::kAuto && by_wgmma) {
+    return "on sm_90 wgmma finds the scales of 128 outputs, unless the spec asks for an older path";
+  }
+  return has_bulk(plan) ? "its tiles that bulk copies feed do not find the scale of 128 outputs"
+                        : nullptr;
+}
+
 // One feeder: the newest that the target and the spec have.
 Candidates candidates_with(const Plan& plan, const MRange& m, bool any_tile) {
   Candidates candidates(plan, m, any_tile);
   const GemmSpec& spec = plan.spec.gemm();
-  if (why_no_output_scales(spec) != nullptr) return candidates;
+  if (why_no_groups(plan) != nullptr) return candidates;
   const bool turing = spec.path == Path::kTuring || !has_async_copies(plan.target);
   if (has_bulk(plan)) {
     const bool asked = spec.path == Path::kHopper && spec.tile.warps_n;
@@ -321,7 +320,7 @@ std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m) {
 
 std::string why_no_tiles(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (const char* why = why_no_output_scales(spec)) return why;
+  if (const char* why = why_no_groups(plan)) return why;
   if (spec.path == Path::kHopper && !is_hopper(plan.target)) {
     return "the spec asks for the path hopper, of which it has tiles on sm_90 alone";
   }

@@ -18,6 +18,16 @@ bool has_room_for_partial_sums(const device::TilesConfig& config);
 // The same of a tile that bulk copies feed.
 bool has_room_for_bulk_sums(const device::TilesConfig& config);
 
+// Whether the compiler has registers for the sums beside codes, addresses and what is loaded ahead:
+// shares of `registers`, those of a thread, found by compiling.
+bool fits_registers(const device::TilesConfig& config, const GemmSpec& spec, int registers);
+// Whether two thread blocks of an SM may share its registers. Rows of whole groups of outputs are
+// many to a warp, whose codes and scales take registers, too.
+bool two_may_share_registers(const device::TilesConfig& config, const GemmSpec& spec);
+// Whether a tile that fits_registers() refuses is built where there is no other. One of whole
+// groups that nobody asked for has fewer tokens instead.
+bool may_lack_registers(const device::TilesConfig& config, const GemmSpec& spec, int registers);
+
 // The mode for this tile, whatever its own is.
 ScaleMode tiles_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
                            const device::TilesConfig& config);

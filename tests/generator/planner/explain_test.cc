@@ -189,5 +189,17 @@ TEST(Explain, TheReasonIsTheFamilysOwn) {
   EXPECT_NE(why_no("tiles", hopper, "h100", 4).find("a tile without warps_n"), std::string::npos);
 }
 
+TEST(ExplainChoice, SaysWhoFindsScalesOfOutputs) {
+  GemmSpec spec = with_groups(small_spec(), DType::kInt8);
+  for (const char* family : {"gemv", "stream"}) {
+    EXPECT_EQ(why_no(family, spec, "h200", 1),
+              "its threads do not meet to find the scale of 128 outputs");
+  }
+  EXPECT_EQ(why_no("tiles", spec, "h200", 1).rfind("on sm_90 wgmma finds", 0), 0U);
+  EXPECT_EQ(why_no("tiles", spec, "a100", 1), "");
+  spec.path = Path::kHopper;
+  EXPECT_EQ(why_no("tiles", spec, "h200", 1).rfind("its tiles that bulk copies feed", 0), 0U);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -66,6 +66,31 @@ TEST(ByteTiles, HaveSm90ByPathAlone) {
   }
 }
 
+// Whose outputs' scales they find have tiles of whole groups, few rows too.
+TEST(ByteTiles, HoldTheOutputsThatShareAScale) {
+  for (const char* target : {"sm_75", "a100", "rtx4090", "rtx5090"}) {
+    for (const bool gated : {false, true}) {
+      for (const auto& [n, k] : {std::pair{4096, 4096}, {1040, 1312}, {16, 32}}) {
+        GemmSpec spec = with_groups(byte_gemm(n, k, DType::kInt8), DType::kInt8);
+        spec.epilogue.gated = gated;
+        if (gated && target_from_name(target).arch() == 75) continue;
+        const Plan plan = plan_of(spec, target);
+        EXPECT_EQ(plan.kernels.back().size_max, kDefaultMaxM);
+        for (const PlannedKernel& kernel : plan.kernels) {
+          ASSERT_TRUE(is_byte_tiles(kernel)) << kernel.name;
+          EXPECT_EQ(config(kernel).tile_n % (gated ? 256 : 128), 0) << kernel.name;
+          EXPECT_TRUE(kernel.takes(KernelArgument::kYScales)) << kernel.name;
+        }
+      }
+    }
+  }
+  const GemmSpec spec = with_groups(byte_gemm(4096, 4096, DType::kInt8), DType::kInt8);
+  for (const PlannedKernel& kernel : plan_of(spec, "h200").kernels) {
+    EXPECT_TRUE(is_wgmma(kernel)) << kernel.name;
+  }
+  EXPECT_TRUE(is_byte_tiles(plan_of(with_path(spec, Path::kAmpere), "h200").kernels.front()));
+}
+
 TEST(ByteTiles, RefuseByName) {
   const GemmSpec int8 = byte_gemm(256, 512, DType::kInt8);
   const GemmSpec fp8 = byte_gemm(256, 512, DType::kFp8E4m3);

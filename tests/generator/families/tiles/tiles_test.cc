@@ -59,6 +59,43 @@ TEST(ReadAhead, TheUsersTileReadsAheadWhereItCan) {
   EXPECT_FALSE(reads_ahead(plan_of(spec, "h200").kernels.back()));
 }
 
+// Whose outputs' scales they find have tiles of whole groups, of every kind of weights.
+TEST(Tiles, HoldTheOutputsThatShareAScale) {
+  for (const char* target : {"sm_75", "a100", "rtx4090", "b200"}) {
+    for (const bool gated : {false, true}) {
+      for (const int bits : {1, 3, 4, 6}) {
+        GemmSpec spec = with_groups(older_spec(1040, 4096), DType::kFp8E4m3);
+        if (target_from_name(target).arch() == 75) spec.path = Path::kTuring;
+        spec.weight.bits = bits;
+        spec.weight.zero_point = ZeroPoint::kInt;
+        spec.epilogue.gated = gated;
+        const Plan plan = plan_of(spec, target);
+        EXPECT_EQ(plan.kernels.back().size_max, kDefaultMaxM);
+        for (const PlannedKernel& kernel : plan.kernels) {
+          ASSERT_TRUE(is_tiles(kernel)) << kernel.name;
+          EXPECT_EQ(config_of<TilesConfig>(kernel).tile_n % (gated ? 256 : 128), 0) << kernel.name;
+          EXPECT_TRUE(kernel.takes(KernelArgument::kYScales)) << kernel.name;
+        }
+      }
+    }
+  }
+}
+
+// On sm_90 wgmma finds them, but for what it does not multiply.
+TEST(Tiles, LeaveScalesOfOutputsToWgmma) {
+  GemmSpec spec = with_groups(small_spec(), DType::kInt8);
+  for (const int rows : {0, 128}) {
+    if (rows != 0) spec.tile.n = rows;
+    for (const PlannedKernel& kernel : plan_of(spec, "h200").kernels) {
+      EXPECT_TRUE(is_wgmma(kernel)) << kernel.name;
+    }
+  }
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  for (const PlannedKernel& kernel : plan_of(spec, "h200").kernels) {
+    EXPECT_TRUE(is_tiles(kernel)) << kernel.name;
+  }
+}
+
 // Counters of a split's tiles have an end.
 TEST(Tiles, ASplitHasACounterForEachTile) {
   for (const std::int64_t n : {4096, 1 << 20}) {
