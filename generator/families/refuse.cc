@@ -55,15 +55,6 @@ void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) 
                   "\"ampere\", \"auto\"");
 }
 
-}  // namespace
-
-const char* why_no_output_scales(const GemmSpec& spec) {
-  return finds_output_scales(spec) ? "its threads do not meet to find the scale of 128 outputs"
-                                   : nullptr;
-}
-
-namespace {
-
 // Scales of 128 outputs are found by tiles of mma.sync and, of the path hopper, by wgmma alone.
 void refuse_output_scales(const GemmSpec& spec, const Target& target, Reasons& reasons) {
   if (!finds_output_scales(spec) || spec.path != Path::kHopper) return;
@@ -81,6 +72,11 @@ void refuse_output_scales(const GemmSpec& spec, const Target& target, Reasons& r
 }
 
 }  // namespace
+
+const char* why_no_output_scales(const GemmSpec& spec) {
+  return finds_output_scales(spec) ? "its threads do not meet to find the scale of 128 outputs"
+                                   : nullptr;
+}
 
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   Reasons reasons;

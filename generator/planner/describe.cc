@@ -198,7 +198,7 @@ std::string describe_arrays(const GemmSpec& spec) {
     text += fmt::format(", residual {} {}", to_string(spec.residual_dtype()), y);
   text += fmt::format(", y {} {}", to_string(spec.output_dtype()), y);
   if (spec.output_scale.granularity == RowGranularity::kTensor) text += ", y_scales fp32 [1]";
-  if (spec.output_scale.granularity == RowGranularity::kGroup) {
+  if (finds_output_scales(spec)) {
     text += fmt::format(", y_scales {} column_major", to_string(spec.output_scale.scale_dtype));
   }
   return text;

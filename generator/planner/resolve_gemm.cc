@@ -124,8 +124,8 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
     } else if (!has_wgmma(plan.target) && spec.activation != DType::kInt8 &&
                !has_fp8_units(plan.target)) {
       reasons.push_back(fmt::format(
-          "mma.sync of sm_{} multiplies FP8 as FP16, after converting it: with many tokens that "
-          "takes longer than activations of 16 bits",
+          "mma.sync of sm_{} multiplies FP8 as FP16, after converting it: with many tokens that is "
+          "predicted to take longer than activations of 16 bits",
           plan.target.arch()));
     }
   } else if (spec.weight.interleave != Interleave::kFragment) {

@@ -10,8 +10,8 @@ constexpr std::size_t kLongestWord = 64;  // no known word is longer, and the co
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // The one candidate that `word` is a part of, or that is a part of it; none where several are.
-std::string_view only_longer(std::string_view word,
-                             const std::vector<std::string_view>& candidates) {
+std::string_view only_containing(std::string_view word,
+                                 const std::vector<std::string_view>& candidates) {
   constexpr std::size_t kShortest = 3;
   std::string_view only;
   for (const std::string_view candidate : candidates) {
@@ -58,7 +58,7 @@ std::string_view near_miss(std::string_view word, const std::vector<std::string_
       best_distance = distance;
     }
   }
-  return best.empty() ? only_longer(word, candidates) : best;
+  return best.empty() ? only_containing(word, candidates) : best;
 }
 
 std::string did_you_mean(std::string_view word) {

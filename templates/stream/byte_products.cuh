@@ -1,4 +1,4 @@
-// The same of tokens of eight bits.
+// What the matrix instruction makes of weights of four bits and tokens of eight: Config::Products.
 #pragma once
 
 #include "primitives/mma_bytes.cuh"

@@ -26,7 +26,8 @@ struct StreamConfig {
   // Shared memory is padded to so many bytes, so that no second block finds room on an SM.
   int least_shared_bytes;
 
-  // Of codes: rows of weights of four bits have no sums by which zero points would be multiplied.
+  // Tokens of eight bits have no zero points here: rows of weights of four bits have no sums of
+  // codes, by which zero points would be multiplied.
   static constexpr bool token_zeros = false;
 
   HEDDLE_BOTH constexpr int threads() const { return 32 * (warps_k + 1); }
@@ -41,8 +42,8 @@ struct StreamConfig {
            shape.chunks / (split_k * warps_k) % stage_chunks == 0;
   }
 
-  // Bytes of a token's value in global memory, and in shared memory, where codes are FP16 already
-  // if they pass through registers on their way.
+  // Bytes of a token's value in global memory (x_bytes) and in shared memory (token_value_bytes),
+  // where codes are FP16 already if they pass through registers on their way.
   HEDDLE_BOTH constexpr int x_bytes() const { return byte_tokens ? 1 : 2; }
   HEDDLE_BOTH constexpr bool widens_copies() const { return widens_codes && is_direct(); }
   HEDDLE_BOTH constexpr int token_value_bytes() const { return widens_copies() ? 2 : x_bytes(); }

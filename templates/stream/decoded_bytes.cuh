@@ -17,8 +17,9 @@
 //   registers of a thread, of 224                       78    86    115   111
 //
 // Groups of 32 take 8 instructions more for each of them and eight tokens to INT8, whose sums
-// become FP32 first, and 4 to FP8. FP8 of 1 to 8 tokens has the loop of 16 bits (tokens.cuh says
-// where codes are widened). Shared memory for tokens is half of that of 16 bits, but there.
+// become FP32 first, and 4 to FP8. FP8 of 1 to 8 tokens becomes FP16 on its way to shared memory
+// and has the loop and the shared memory of 16 bits; that of 9 to 16 tokens becomes FP16 in the
+// loop (tokens.cuh). All others take half of the shared memory of 16 bits for tokens.
 //
 // Roles and order: stream.cuh. Integers of all of K are added as such, by warps and by the blocks
 // of a cluster, and scaled once; the warp that adds reads the scales of its token at first, those
@@ -31,7 +32,8 @@
 
 namespace heddle {
 
-// Those of codes of eight bits meet the scale of the token and, but for groups, those of the rows.
+// Sums of products of codes are multiplied by the scale of the token and, but for groups, by those
+// of the rows.
 template <class Config>
 struct StreamByteValues {
   using Sums = typename Config::Sums;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tests/byte_gemm.h"
-#include "tests/emulator/one_kernel.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 
 namespace heddle {
@@ -23,7 +22,7 @@ class Cases {
     spec.path = Path::kHopper;
     spec.tile.warps_k = warps;
     spec.tile.split_k = split;
-    cases.push_back({std::move(name), std::move(spec), split > 2 ? 9 : 4});
+    cases.push_back({{std::move(name), std::move(spec), split > 2 ? 9 : 4}});
     return cases.back().spec;
   }
   // The same products, scales and outputs by wgmma, of sums that are exact.
@@ -110,10 +109,6 @@ std::vector<StreamBytesCase> make_cases() {
 }
 
 }  // namespace
-
-Plan StreamBytesCase::plan() const {
-  return plan_of_one(Spec::from_gemm(spec), name, is_stream, sm_count);
-}
 
 const std::vector<StreamBytesCase>& stream_bytes_cases() {
   static const std::vector<StreamBytesCase> cases = make_cases();

@@ -4,21 +4,14 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "heddle/inspect/plan.h"
-#include "heddle/spec.h"
+#include "tests/emulator/stream_cases.h"
 
 namespace heddle {
 
-struct StreamBytesCase {
-  std::string name;
-  GemmSpec spec;                             // whose range of M one kernel serves
-  int sm_count;                              // few, so that a block has several row blocks
+struct StreamBytesCase : StreamCase {
   std::optional<std::size_t> as_wgmma = {};  // of wgmma_decoded_cases(), with the same bits
-
-  Plan plan() const;  // of one kernel, a stream
 };
 
 const std::vector<StreamBytesCase>& stream_bytes_cases();

@@ -177,7 +177,7 @@ std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   if (why_no_output_scales(spec) != nullptr || why_no_bytes(spec) != nullptr) return {};
   if (spec.has_byte_activations()) {
     // wgmma says more where there is any.
-    return has_wgmma(plan.target) ? std::vector<Problem>{} : refuse_byte_stream(spec);
+    return has_wgmma(plan.target) ? std::vector<Problem>{} : refuse_byte_stream();
   }
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};

@@ -30,13 +30,10 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   return problems;
 }
 
-std::vector<Problem> refuse_byte_stream(const GemmSpec& spec) {
-  if (sets_any(spec.tile)) {
-    return {{"/tile", "no stream has this tile, and nothing else takes X of 8 bits here", "",
-             "no tile, or one of streams with the path hopper", ""}};
-  }
-  return {{"/shape/k", "the tokens of so long rows do not fit into the shared memory",
-           fmt::format("{}", spec.shape.k), "fewer columns, or fewer tokens", ""}};
+std::vector<Problem> refuse_byte_stream() {
+  return {{"/tile",
+           "no stream has this tile, and nothing else multiplies X of 8 bits by such weights here",
+           "", "a tile of streams, with the path hopper", ""}};
 }
 
 }  // namespace heddle

@@ -10,7 +10,7 @@ namespace heddle {
 
 std::vector<Problem> refuse_stream(const GemmSpec& spec);
 // Why X of eight bits, which no other family multiplies by such weights there, has none.
-std::vector<Problem> refuse_byte_stream(const GemmSpec& spec);
+std::vector<Problem> refuse_byte_stream();
 
 }  // namespace heddle
 
