@@ -1,5 +1,5 @@
 // The families, in the order in which the planner asks them. A line here registers one, whose
-// folder defines <name>_family().
+// folder defines <name>_family(); byte_stream is in the folder stream.
 #ifndef HEDDLE_GENERATOR_FAMILIES_ALL_H_
 #define HEDDLE_GENERATOR_FAMILIES_ALL_H_
 
@@ -9,6 +9,7 @@
   FAMILY(warpgroup)             \
   FAMILY(byte_tiles)            \
   FAMILY(gemv)                  \
+  FAMILY(byte_stream)           \
   FAMILY(gather)                \
   FAMILY(dequantize)            \
   FAMILY(repack)                \

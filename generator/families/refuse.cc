@@ -7,26 +7,29 @@
 namespace heddle {
 namespace {
 
-// Whether a stream serves all tokens of the spec, X of eight bits; nobody has measured them yet, so
-// the spec asks for them with a tile that they alone have.
+// Whether streams serve all tokens of the spec, X of eight bits.
 bool has_byte_streams(const GemmSpec& spec, const Target& target) {
-  return decodes_to_bytes(spec) && has_bulk_copies(target) && spec.tile.warps_k &&
+  return decodes_to_bytes(spec) && has_bulk_copies(target) &&
          spec.shape.m_max <= kMostTokensOfByteStreams;
 }
 
-// What of X of eight bits wgmma alone has kernels for: scales that differ from some columns to the
-// next, and weights that become codes of eight bits first.
+// What of X of eight bits has kernels with wgmma alone, scales that differ from some columns to the
+// next, or of few tokens streams, too: weights that are decoded first.
 void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* reasons) {
   const bool is_decoded = decodes_to_bytes(spec);
   if (!is_decoded && !spec.weight.has_blocks()) return;
-  const char* const what = is_decoded ? "weights of 4 bits become codes of 8 bits for wgmma alone"
-                                      : "scales of blocks meet the sums of wgmma alone";
+  const char* const what =
+      !is_decoded ? "scales of blocks meet the sums of wgmma alone"
+      : has_bulk_copies(target)
+          ? "wgmma alone multiplies more than 16 tokens of 8 bits by weights of 4 bits"
+          : "wgmma and streams alone multiply X of 8 bits by weights of 4 bits";
+  static_assert(kMostTokensOfByteStreams == 16, "the line above says so");
   reasons->unless(
       has_wgmma(target) || has_byte_streams(spec, target),
       is_decoded ? "/weight/bits" : "/weight/group_rows",
       [&] { return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch()); },
       is_decoded ? spec.weight.bits : spec.weight.group_rows,
-      is_decoded ? "8, or activations of 16 bits"
+      is_decoded ? "8, activations of 16 bits, or from sm_90 on at most 16 tokens"
                  : "1, with a scale for each token or one for all");
   reasons->unless(
       spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
@@ -50,9 +53,11 @@ void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) 
   refuse_without_wgmma(spec, target, reasons);
   // refuse_pair() says more where there are no bulk copies.
   const bool has_hopper = has_wgmma(target) || has_byte_streams(spec, target);
-  reasons->unless(spec.path != Path::kHopper || has_hopper || !has_bulk_copies(target), "/path",
-                  "activations of 8 bits have kernels of the path hopper on sm_90 alone", path,
-                  "\"ampere\", \"auto\"");
+  reasons->unless(
+      spec.path != Path::kHopper || has_hopper || !has_bulk_copies(target), "/path",
+      "activations of 8 bits have kernels of the path hopper on sm_90 alone, but for up "
+      "to 16 tokens and weights of 4 bits",
+      path, "\"ampere\", \"auto\"");
 }
 
 // Scales of 128 outputs are found by tiles of mma.sync and, of the path hopper, by wgmma alone.

@@ -5,6 +5,10 @@
 
 namespace heddle::device {
 
+// What the values of tokens are, and where codes of FP8 become FP16 for the matrix instruction: in
+// the loop, or on their way to shared memory, of which they take twice as much then.
+HEDDLE_ENUM(TokenValues, kHalves, kInt8, kFp8InLoop, kFp8OnTheWay);
+
 // A group of split_k thread blocks, a cluster where there are several, owns row blocks of 16 rows;
 // each has a part of K, of which each of its warps has a part. One warp more adds.
 struct StreamConfig {
@@ -12,11 +16,11 @@ struct StreamConfig {
   WeightShape shape;
   Scaling scaling;
   EpilogueConfig epilogue;
-  bool pre_scale;        // the columns of the tokens have factors
-  bool byte_tokens;      // tokens are codes of eight bits
-  bool widens_codes;     // which become FP16 for the matrix instruction
+  bool pre_scale;  // the columns of the tokens have factors
+  TokenValues values;
   bool scale_per_token;  // of codes; else one scale for all tokens
   int tokens;            // that shared memory holds: up to 8, or 16
+  bool bulk_tokens;      // which come by bulk copies, else through registers
   int stage_chunks;      // of a row block, one run of bytes
   int stages;            // of a warp's ring
   int split_k;           // thread blocks of a cluster that share K
@@ -42,11 +46,15 @@ struct StreamConfig {
            shape.chunks / (split_k * warps_k) % stage_chunks == 0;
   }
 
-  // Bytes of a token's value in global memory (x_bytes) and in shared memory (token_value_bytes),
-  // where codes are FP16 already if they pass through registers on their way.
-  HEDDLE_BOTH constexpr int x_bytes() const { return byte_tokens ? 1 : 2; }
-  HEDDLE_BOTH constexpr bool widens_copies() const { return widens_codes && is_direct(); }
-  HEDDLE_BOTH constexpr int token_value_bytes() const { return widens_copies() ? 2 : x_bytes(); }
+  HEDDLE_BOTH constexpr bool has_codes() const { return values != TokenValues::kHalves; }
+  HEDDLE_BOTH constexpr bool has_fp8() const {
+    return values == TokenValues::kFp8InLoop || values == TokenValues::kFp8OnTheWay;
+  }
+  // Bytes of a token's value in global memory (x_bytes) and in shared memory (token_value_bytes).
+  HEDDLE_BOTH constexpr int x_bytes() const { return has_codes() ? 1 : 2; }
+  HEDDLE_BOTH constexpr int token_value_bytes() const {
+    return values == TokenValues::kFp8OnTheWay ? 2 : x_bytes();
+  }
   // Rows lie 16 bytes apart in their banks. The factors of the columns are one row more.
   HEDDLE_BOTH constexpr int token_rows() const { return tokens + (pre_scale ? 1 : 0); }
   HEDDLE_BOTH constexpr int token_row_bytes() const {
@@ -60,7 +68,7 @@ struct StreamConfig {
   // bits have none but the integers of two levels.
   HEDDLE_BOTH constexpr bool widens() const {
     return scaling.mode != ScaleMode::kChannel && weights.scale_bytes == Chunk::kRows &&
-           !byte_tokens;
+           !has_codes();
   }
   HEDDLE_BOTH constexpr int entries() const { return weights.entries(); }  // of a chunk
   HEDDLE_BOTH constexpr int wide_bytes() const {
@@ -79,10 +87,8 @@ struct StreamConfig {
     return (stages * stage_bytes() + token_bytes() + wide_scale_bytes() + 127) / 128 * 128;
   }
 
-  // Up to 8 tokens each block copies for itself, through registers. More of a warp's come in two
-  // pieces, so that the first columns need not wait for the last: whole stages, if there are
-  // several.
-  HEDDLE_BOTH constexpr bool is_direct() const { return tokens <= 8; }
+  // A warp's tokens come by bulk copies in two pieces, so that the first columns need not wait for
+  // the last: whole stages, if there are several.
   HEDDLE_BOTH constexpr bool has_one_stage() const { return most_chunks() <= stage_chunks; }
   HEDDLE_BOTH constexpr int piece_chunks() const {
     constexpr int kMostPieces = 2;
@@ -90,7 +96,7 @@ struct StreamConfig {
     return static_cast<int>(ceil_div(most_chunks(), kMostPieces * unit)) * unit;
   }
   HEDDLE_BOTH constexpr int pieces() const {
-    return is_direct() ? 0 : static_cast<int>(ceil_div(most_chunks(), piece_chunks()));
+    return bulk_tokens ? static_cast<int>(ceil_div(most_chunks(), piece_chunks())) : 0;
   }
 
   // The sums of a warp, of one row block: of each eight tokens what lane 4g + t holds is 16 bytes,
@@ -127,8 +133,8 @@ struct StreamConfig {
     return max_of(used_shared_bytes(), least_shared_bytes);
   }
 
-  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, byte_tokens, widens_codes,
-                scale_per_token, tokens, stage_chunks, stages, split_k, cluster, warps_k, workers,
+  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, values, scale_per_token, tokens,
+                bulk_tokens, stage_chunks, stages, split_k, cluster, warps_k, workers,
                 least_shared_bytes)
 };
 

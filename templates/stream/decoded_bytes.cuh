@@ -17,9 +17,11 @@
 //   registers of a thread, of 224                       78    86    115   111
 //
 // Groups of 32 take 8 instructions more for each of them and eight tokens to INT8, whose sums
-// become FP32 first, and 4 to FP8. FP8 of 1 to 8 tokens becomes FP16 on its way to shared memory
-// and has the loop and the shared memory of 16 bits; that of 9 to 16 tokens becomes FP16 in the
-// loop (tokens.cuh). All others take half of the shared memory of 16 bits for tokens.
+// become FP32 first, and 4 to FP8. The table's FP8 becomes FP16 on its way to shared memory with 1
+// to 8 tokens, and has the loop and the shared memory of 16 bits; in the loop with 9 to 16. Both
+// serve any of these (tokens.cuh). All others take half of the shared memory of 16 bits for tokens.
+//
+// On an H100, 4096 x 4096, INT8: 3.6, 3.6 and 4.2 us with M = 1, 8, 16; wgmma 5.1.
 //
 // Roles and order: stream.cuh. Integers of all of K are added as such, by warps and by the blocks
 // of a cluster, and scaled once; the warp that adds reads the scales of its token at first, those

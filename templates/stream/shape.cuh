@@ -42,7 +42,7 @@ struct StreamShape {
   static constexpr int kWideChunks = Config::value.wide_chunks();
   static constexpr int kWarpBytes = Config::value.warp_bytes();
 
-  static constexpr bool kDirect = Config::value.is_direct();
+  static constexpr bool kBulkTokens = Config::value.bulk_tokens;
   static constexpr bool kOneStage = Config::value.has_one_stage();
   static constexpr int kPieceChunks = Config::value.piece_chunks();
   static constexpr int kPieces = Config::value.pieces();
@@ -63,6 +63,8 @@ struct StreamShape {
 
   static_assert(Config::value.tokens <= 8 || Config::value.tokens == 16,
                 "one or two tiles of tokens");
+  static_assert(!kBulkTokens || Config::value.values != TokenValues::kFp8OnTheWay,
+                "bulk copies pass by no registers");
   static_assert(Config::value.shape.chunks / Config::value.split_k >= Config::value.warps_k,
                 "every warp has a chunk");
   static_assert(!kWidens || Config::Scale::kPairBytes == 2, "scales of 8 bits are widened");

@@ -1,14 +1,17 @@
 // The tokens of a warp's columns: copied to shared memory once, read as B fragments for every row
 // block.
 //
-// Up to eight pass through registers: bulk copies would wait in line behind those of weights, this
-// kernel's and the next one's, and asynchronous copies of 16 bytes start slowly (4096 x 4096: 3.9
-// and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More are read once for
-// a cluster.
+// Up to eight of 16 bits pass through registers: bulk copies would wait in line behind those of
+// weights, this kernel's and the next one's, and asynchronous copies of 16 bytes start slowly (4096
+// x 4096: 3.9 and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More are
+// read once for a cluster.
 //
-// Codes of FP8 become FP16 on their way through registers: in the loop a PRMT and two conversions
-// for each eight tokens and 16 columns would be a fifth more instructions. More than eight tokens
-// pass by no registers, so theirs do it in the loop, from half of the shared memory.
+// 16 tokens of eight bits have the bytes of 8 tokens of 16, and pass through registers in less time
+// (4096 x 4096, INT8, M = 16: 4.2 instead of 4.8 us).
+//
+// Codes of FP8 can become FP16 on their way through registers, which saves a PRMT and two
+// conversions in the loop for each eight tokens and 16 columns. With 1 token that is 1 to 3 %
+// faster, with 8 up to 10 % slower: lanes store 32 bytes each, which meet in their banks.
 #pragma once
 
 #include "primitives/bulk_copy.cuh"
@@ -35,16 +38,16 @@ struct StreamTokens {
 
   // Starts it. Columns that do not exist are zero.
   __device__ __forceinline__ void copy(const Range& chunks) const {
-    if constexpr (S::kDirect) {
-      copy_rows(chunks);
-    } else {
+    if constexpr (S::kBulkTokens) {
       copy_pieces(chunks);
+    } else {
+      copy_rows(chunks);
     }
   }
 
   // For other lanes behind a warp_barrier() after copy().
   __device__ __forceinline__ void wait(int piece) const {
-    if constexpr (!S::kDirect) mbarrier_wait(memory.token_barrier(warp, piece), 0);
+    if constexpr (S::kBulkTokens) mbarrier_wait(memory.token_barrier(warp, piece), 0);
   }
   // For who has no use for them: they must not come when the block has gone.
   __device__ __forceinline__ void wait_for_all(const Range& chunks) const {
@@ -61,7 +64,7 @@ struct StreamTokens {
   __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      if constexpr (Config::value.widens_codes && !S::kDirect) {
+      if constexpr (Config::value.values == TokenValues::kFp8InLoop) {
         load_codes(tokens, tile, b[tile]);
       } else {
         load(tokens, tile, b[tile][0]);
@@ -108,12 +111,13 @@ struct StreamTokens {
   __device__ __forceinline__ void store_row(int row, const Range& chunks,
                                             const RowVectors& vectors) const {
     if (row >= S::kTokenRows) return;
-    constexpr int kBytes = Config::value.widens_copies() ? 32 : 16;  // that a vector becomes
+    constexpr bool kWidens = Config::value.values == TokenValues::kFp8OnTheWay;
+    constexpr int kBytes = kWidens ? 32 : 16;  // that a vector becomes
     const u32 to = memory.tokens(warp) + row * S::kTokenRowBytes + kBytes * lane;
 #pragma unroll
     for (int i = 0; i < kRowVectors; ++i) {
       if (32 * i + lane < kVectors * (chunks.end - chunks.begin)) {
-        if constexpr (Config::value.widens_copies()) {
+        if constexpr (kWidens) {
           store_codes(to + 32 * kBytes * i, vectors[i]);
         } else {
           store_shared_16(to + 32 * kBytes * i, vectors[i]);

@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "tests/byte_gemm.h"
+#include "tests/emulator/one_kernel.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 
 namespace heddle {
 namespace {
+
+using device::TokenValues;
 
 struct Tokens {
   std::int64_t fewest, most;
@@ -22,8 +25,22 @@ class Cases {
     spec.path = Path::kHopper;
     spec.tile.warps_k = warps;
     spec.tile.split_k = split;
-    cases.push_back({{std::move(name), std::move(spec), split > 2 ? 9 : 4}});
+    const bool is_bulk = m.most > 8;
+    const TokenValues values = spec.activation == DType::kInt8 ? TokenValues::kInt8
+                               : is_bulk                       ? TokenValues::kFp8InLoop
+                                                               : TokenValues::kFp8OnTheWay;
+    cases.push_back(
+        {{std::move(name), std::move(spec), split > 2 ? 9 : 4}, values, is_bulk, std::nullopt});
     return cases.back().spec;
+  }
+  // A case of before whose tokens come through registers.
+  void add_through_registers(const char* name, TokenValues values) {
+    StreamBytesCase one = *std::find_if(
+        cases.begin(), cases.end(), [&](const StreamBytesCase& each) { return each.name == name; });
+    one.name += values == TokenValues::kFp8InLoop ? "InLoop" : "ThroughRegisters";
+    one.values = values;
+    one.bulk_tokens = false;
+    cases.push_back(std::move(one));
   }
   // The same products, scales and outputs by wgmma, of sums that are exact.
   void add_as_wgmma(const char* wgmma_case, Tokens m, int warps, int split) {
@@ -101,6 +118,18 @@ std::vector<StreamBytesCase> make_cases() {
   c.add("GatedSixteen", two_level_gemm(144, 1152, 32), {9, 9}, 4, 2).epilogue = {
       false, Activation::kGelu, false, true};
 
+  for (const char* name :
+       {"Sixteen", "SixteenGroups", "SplitZeros", "Levels64OfSixteen", "GatedSixteen"}) {
+    c.add_through_registers(name, TokenValues::kInt8);
+  }
+  for (const char* name : {"Fp8Sixteen", "E5m2Sixteen", "Fp8Split"}) {
+    c.add_through_registers(name, TokenValues::kFp8InLoop);
+    c.add_through_registers(name, TokenValues::kFp8OnTheWay);
+  }
+  for (const char* name : {"Fp8Groups", "Fp8Zeros", "E5m2Groups64", "Fp8Gated"}) {
+    c.add_through_registers(name, TokenValues::kFp8InLoop);
+  }
+
   c.add_as_wgmma("FewChannels", {1, 1}, 4, 1);
   c.add_as_wgmma("FewChannels", {16, 16}, 2, 4);
   c.add_as_wgmma("LevelsInPairs", {1, 1}, 4, 2);
@@ -109,6 +138,14 @@ std::vector<StreamBytesCase> make_cases() {
 }
 
 }  // namespace
+
+Plan StreamBytesCase::plan() const {
+  const auto is_this = [this](const PlannedKernel& kernel) {
+    const auto* config = config_if<device::StreamConfig>(kernel);
+    return config && config->values == values && config->bulk_tokens == bulk_tokens;
+  };
+  return plan_of_one(Spec::from_gemm(spec), name, is_this, sm_count);
+}
 
 const std::vector<StreamBytesCase>& stream_bytes_cases() {
   static const std::vector<StreamBytesCase> cases = make_cases();

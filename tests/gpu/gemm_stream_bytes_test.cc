@@ -4,12 +4,15 @@
 
 #include "generator/target/capabilities.h"
 #include "runtime/context.h"
+#include "stream/config.h"
 #include "tests/byte_gemm.h"
 #include "tests/gpu/gemm_fixture.h"
 #include "tools/gpu_harness/gemm_problem.h"
 
 namespace heddle {
 namespace {
+
+using device::TokenValues;
 
 const std::vector<std::int64_t> kTokens{1, 2, 3, 5, 8, 9, 16};
 constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
@@ -103,6 +106,37 @@ TEST_F(StreamBytesGpu, WithEverythingAround) {
     codes.output = DType::kFp8E4m3;
     codes.output_scale.granularity = RowGranularity::kTensor;
     check(codes, kTokens);
+  }
+}
+
+// Tokens by bulk copies and through registers, codes of FP8 that become FP16 here and there.
+TEST_F(StreamBytesGpu, WithTokensOfEveryWay) {
+  struct Way {
+    DType dtype;
+    TokenValues values;
+    bool is_bulk;
+  };
+  constexpr Way kWays[] = {{DType::kInt8, TokenValues::kInt8, true},
+                           {DType::kInt8, TokenValues::kInt8, false},
+                           {DType::kFp8E4m3, TokenValues::kFp8InLoop, true},
+                           {DType::kFp8E4m3, TokenValues::kFp8InLoop, false},
+                           {DType::kFp8E5m2, TokenValues::kFp8OnTheWay, false}};
+  for (const Way& way : kWays) {
+    const auto goes_so = [&](const PlannedKernel& kernel) {
+      const auto* config = config_if<device::StreamConfig>(kernel);
+      return config && config->values == way.values && config->bulk_tokens == way.is_bulk;
+    };
+    for (const int split : {1, 4}) {
+      for (const std::int64_t k : {2208, 4096}) {
+        GemmSpec spec = streamed(four_bit_gemm(1000, k, way.dtype, 32), split);
+        spec.weight.zero_point = ZeroPoint::kInt;
+        spec.shape.m_min = 9;
+        check_kernel(spec, goes_so, {9, 13, 16});
+        spec.shape.m_min = 1;
+        spec.shape.m_max = 8;
+        if (!way.is_bulk) check_kernel(spec, goes_so, {1, 5, 8});
+      }
+    }
   }
 }
 

@@ -47,6 +47,19 @@ CalibrationProblem byte_problem(Path path, std::int64_t n, std::int64_t k,
   return one;
 }
 
+// Tokens of eight bits and weights of four by streams, where wgmma could be faster, too.
+CalibrationProblem byte_stream_problem(DType dtype, std::int64_t n, std::int64_t k,
+                                       std::vector<std::int64_t> m) {
+  CalibrationProblem one = problem(
+      {dtype == DType::kInt8 ? "W4A8 INT8" : "W4A8 FP8", 4, 128, dtype}, n, k, std::move(m));
+  one.gemm.weight.scale_dtype = DType::kFp16;
+  one.gemm.activation_scale.granularity = RowGranularity::kToken;
+  one.gemm.output = DType::kFp16;
+  one.gemm.path = Path::kHopper;
+  one.gemm.tile.n = 16;  // which streams alone have
+  return one;
+}
+
 }  // namespace
 
 std::vector<CalibrationProblem> calibration_problems() {
@@ -63,6 +76,10 @@ std::vector<CalibrationProblem> calibration_problems() {
       byte_problem(Path::kAmpere, 4096, 4096, {1, 16, 64, 256, 1024}),
       byte_problem(Path::kTuring, 1536, 8192, {1, 16, 64, 512}),
       byte_problem(Path::kTuring, 14336, 2048, {1, 16, 64, 256}),
+      byte_stream_problem(DType::kInt8, 4096, 4096, {1, 8, 16}),
+      byte_stream_problem(DType::kFp8E4m3, 2048, 8192, {1, 4, 16}),
+      byte_stream_problem(DType::kInt8, 28672, 2048, {1, 8, 16}),
+      byte_stream_problem(DType::kInt8, 512, 8192, {1, 8, 16}),
   };
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/refuse.h"
@@ -21,6 +20,7 @@ namespace heddle {
 namespace {
 
 using device::StreamConfig;
+using device::TokenValues;
 using A = KernelArgument;
 
 constexpr int kMostSplit = 8;  // thread blocks of a cluster, on every GPU that has them
@@ -42,33 +42,66 @@ int workers(const Target& target, const StreamConfig& c) {
 
 class Candidates {
  public:
-  Candidates(const Plan& plan, const MRange& m)
-      : spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
+  Candidates(const Family& family, const Plan& plan, const MRange& m)
+      : family_(family),
+        spec_(plan.spec.gemm()),
+        target_(plan.target),
+        layout_(plan.layout),
+        m_(m) {
     const auto tokens = static_cast<int>(ceil_div(m.max, kTokenTile)) * kTokenTile;
     base_.weights = packed_weights(spec_, layout_);
     base_.shape = weight_shape(spec_, layout_);
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
-    base_.byte_tokens = spec_.has_byte_activations();
-    base_.widens_codes = base_.byte_tokens && spec_.activation != DType::kInt8;
+    base_.values = !spec_.has_byte_activations()      ? TokenValues::kHalves
+                   : spec_.activation == DType::kInt8 ? TokenValues::kInt8
+                                                      : TokenValues::kFp8InLoop;
     base_.scale_per_token = spec_.activation_scale.granularity == RowGranularity::kToken;
     // Several tiles of the matrix instruction are always whole; only a single one may have fewer
     // tokens.
     base_.tokens = m.max < kTokenTile ? static_cast<int>(m.max) : tokens;
+    base_.bulk_tokens = m.max > kDirectTokens;
   }
 
-  // K shared by `split` thread blocks of a cluster.
+  // K shared by `split` thread blocks of a cluster. Tokens of 8 bits take half as many registers on
+  // their way.
   void add_split(int split) {
-    const int chunks = layout_.chunks_per_row_block / split;
-    if (chunks < 1 || split > kMostSplit || (split > 1 && !has_multicast(target_))) return;
+    add_split(split, base_);
+    if (!base_.bulk_tokens || !base_.has_codes()) return;
     StreamConfig c = base_;
+    c.bulk_tokens = false;
+    add_split(split, c);
+  }
+  // Rows may be so long that only few warps with short stages leave room for tokens. Of 16 bits
+  // tiles multiply these.
+  void add_shortest_if_none() {
+    StreamConfig c = base_;
+    if (!base_.has_codes() || !settle_split(has_multicast(target_) ? kMostSplit : 1, c)) return;
+    c.stage_chunks = 1;
+    for (c.warps_k = kUsualStreamWarps; c.warps_k > 0 && kernels_.empty(); --c.warps_k) {
+      if (c.warps_k <= c.shape.chunks / c.split_k) add(c);
+    }
+  }
+
+  std::vector<PlannedKernel> take() { return std::move(kernels_); }
+
+ private:
+  // Blocks and clusters for K in so many parts; false if there are none.
+  bool settle_split(int split, StreamConfig& c) const {
+    const int chunks = layout_.chunks_per_row_block / split;
+    if (chunks < 1 || split > kMostSplit || (split > 1 && !has_multicast(target_))) return false;
     c.split_k = split;
     const bool shares_tokens =
-        !c.is_direct() && has_multicast(target_) && layout_.row_blocks >= kSharers;
+        c.bulk_tokens && has_multicast(target_) && layout_.row_blocks >= kSharers;
     c.cluster = split > 1 ? split : shares_tokens ? kSharers : 1;
     c.workers = workers(target_, c);
-    if (c.workers == 0) return;
+    return c.workers > 0;
+  }
+
+  void add_split(int split, StreamConfig c) {
+    if (!settle_split(split, c)) return;
+    const int chunks = layout_.chunks_per_row_block / split;
     const WarpStages usual = choose_stream_warps(spec_.tile, layout_, split);
     if (spec_.tile.k && spec_.tile.warps_k) return add_stage_of_tile(c);
     add_stages(c, usual.warps, usual.chunks);
@@ -78,9 +111,6 @@ class Candidates {
     }
   }
 
-  std::vector<PlannedKernel> take() { return std::move(kernels_); }
-
- private:
   // Whose warps and columns of a stage are the spec's.
   void add_stage_of_tile(StreamConfig c) {
     c.warps_k = *spec_.tile.warps_k;
@@ -100,11 +130,19 @@ class Candidates {
     add(c);
   }
 
+  // Codes of FP8 that pass through registers can become FP16 there.
   void add(StreamConfig c) {
+    add_one(c);
+    if (!c.has_fp8() || c.bulk_tokens) return;
+    c.values = TokenValues::kFp8OnTheWay;
+    add_one(c);
+  }
+
+  void add_one(StreamConfig c) {
     if (!fit_stream(spec_.tile, target_, c) || !honours(spec_.tile, c)) return;
-    PlannedKernel kernel = gemm_candidate(*stream_family(), m_, c);
+    PlannedKernel kernel = gemm_candidate(family_, m_, c);
     kernel.starts_early = true;
-    if (c.byte_tokens) {
+    if (c.has_codes()) {
       kernel.arguments = {A::kX,    A::kWeights,  A::kXScales,   A::kY,
                           A::kBias, A::kResidual, A::kWorkspace, A::kM};
     } else {
@@ -115,6 +153,7 @@ class Candidates {
     kernels_.push_back(std::move(kernel));
   }
 
+  const Family& family_;
   const GemmSpec& spec_;
   const Target& target_;
   const WeightLayout& layout_;
@@ -126,9 +165,7 @@ class Candidates {
 // Of X of eight bits.
 const char* why_no_bytes(const GemmSpec& spec) {
   if (!spec.has_byte_activations()) return nullptr;
-  if (!decodes_to_bytes(spec)) return "its tokens of 8 bits meet weights of 4";
-  // Nobody has measured them yet, so they are asked for with a tile that they alone have.
-  return spec.tile.warps_k ? nullptr : "its tokens of 8 bits ask for a tile with warps along K";
+  return decodes_to_bytes(spec) ? nullptr : "its tokens of 8 bits meet weights of 4";
 }
 
 // Why no stream serves these tokens of the spec, whatever its shape; null where one may.
@@ -153,14 +190,16 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
 
 }  // namespace
 
-std::vector<PlannedKernel> stream_candidates(const Plan& plan, const MRange& m) {
+std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
+                                             const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   if (why_excluded(plan, m) != nullptr) return {};
-  Candidates candidates(plan, m);
+  Candidates candidates(family, plan, m);
   if (spec.tile.split_k) {
     candidates.add_split(*spec.tile.split_k);
   } else {
     for (int split = 1; split <= kMostSplit; split *= 2) candidates.add_split(split);
+    if (!sets_any(spec.tile)) candidates.add_shortest_if_none();
   }
   return candidates.take();
 }
@@ -177,7 +216,7 @@ std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   if (why_no_output_scales(spec) != nullptr || why_no_bytes(spec) != nullptr) return {};
   if (spec.has_byte_activations()) {
     // wgmma says more where there is any.
-    return has_wgmma(plan.target) ? std::vector<Problem>{} : refuse_byte_stream();
+    return has_wgmma(plan.target) ? std::vector<Problem>{} : refuse_byte_stream(plan, m);
   }
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};

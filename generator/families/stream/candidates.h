@@ -9,13 +9,14 @@
 
 namespace heddle {
 
-// As GemmFamily::candidates() and refusals().
-std::vector<PlannedKernel> stream_candidates(const Plan& plan, const MRange& m);
+// As GemmFamily::candidates() and refusals(), of the family of 16 bits or of 8.
+std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
+                                             const MRange& m);
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m);
 // As GemmFamily::why_none().
 std::string why_no_stream(const Plan& plan, const MRange& m);
 
-// The parameters and the prediction, as in GemmFamily.
+// The parameters and the prediction, as in GemmFamily, of 16 bits.
 const std::vector<CostParameter>& stream_cost_parameters();
 double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
 

@@ -26,22 +26,6 @@ enum Cost {
   kOverlap,
 };
 
-// Of codes of FP8 that become FP16: a PRMT and two conversions of a warp for 16 columns of eight
-// tokens in the loop, or for 512 bytes on their way to shared memory 4 and 8, and a store more.
-constexpr double kWidenInLoop = 3 * WeightLayout::kChunkK / 16.0;
-constexpr double kWidenOnTheWay = 13 / 512.0;
-
-double slots_of_chunk(const Plan& plan, const device::StreamConfig& c) {
-  if (!c.byte_tokens) return chunk_slots(plan, c.scaling.mode, c.token_tiles());
-  constexpr int kColumnsOfInt8 = 32, kColumnsOfHalves = 16;  // of a matrix instruction
-  if (!c.widens_codes) {
-    return chunk_slots(plan, plan.decode, kColumnsOfInt8, c.scaling.mode, c.token_tiles());
-  }
-  const double widen = c.widens_copies() ? 0 : kWidenInLoop * c.token_tiles();
-  return widen + chunk_slots(plan, stream_decode_plan(plan), kColumnsOfHalves, c.scaling.mode,
-                             c.token_tiles());
-}
-
 }  // namespace
 
 const std::vector<CostParameter>& stream_cost_parameters() {
@@ -66,15 +50,13 @@ double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, 
   const double stages = ceil_div(c.most_chunks(), c.stage_chunks);
   // A last stage that is shorter takes as long as a whole one.
   const double chunks = row_blocks * stages * c.stage_chunks;
-  const double instructions = chunks * slots_of_chunk(plan, c);
+  const double instructions = chunks * chunk_slots(plan, c.scaling.mode, c.token_tiles());
   const double issue =
       std::max(instructions * c.warps_k / costs[kIssue], instructions / costs[kWarpIssue]);
   // Each block copies the tokens of its part of K first, while weights are on their way.
-  const double token_bytes =
-      1.0 * c.x_bytes() * static_cast<double>(m * plan.spec.gemm().shape.k) / c.split_k;
-  const double tokens = token_bytes / costs[kTokenBytes] +
-                        (c.widens_copies() ? kWidenOnTheWay * token_bytes / costs[kIssue] : 0);
-  const double work = tokens + issue + row_blocks * stages * costs[kStage] +
+  const double token_bytes = 2.0 * static_cast<double>(m * plan.spec.gemm().shape.k) / c.split_k;
+  const double work = token_bytes / costs[kTokenBytes] + issue +
+                      row_blocks * stages * costs[kStage] +
                       row_blocks * c.warps_k * costs[kRowBlock];
   const double memory = weight_clocks(plan, c.stage_bytes(), gpu.memory_bytes);
   const double exchange = costs[kExchange] * std::log2(c.split_k);

@@ -30,10 +30,21 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   return problems;
 }
 
-std::vector<Problem> refuse_byte_stream() {
-  return {{"/tile",
-           "no stream has this tile, and nothing else multiplies X of 8 bits by such weights here",
-           "", "a tile of streams, with the path hopper", ""}};
+std::vector<Problem> refuse_byte_stream(const Plan& plan, const MRange& m) {
+  const GemmSpec& spec = plan.spec.gemm();
+  if (sets_any(spec.tile)) {
+    return {
+        {"/tile",
+         "no stream has this tile, and nothing else multiplies X of 8 bits by such weights here",
+         "", "a tile of streams, with the path hopper", ""}};
+  }
+  return {
+      {"/shape/k",
+       fmt::format("{} tokens of such long rows do not fit into the {} bytes of shared memory of "
+                   "a thread block, and nothing else multiplies X of 8 bits by such weights here",
+                   m.max, plan.target.shared_per_block),
+       fmt::format("{}", spec.shape.k), "shorter rows, fewer tokens, or activations of 16 bits",
+       ""}};
 }
 
 }  // namespace heddle

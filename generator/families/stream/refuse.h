@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "generator/families/refuse.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 
 std::vector<Problem> refuse_stream(const GemmSpec& spec);
 // Why X of eight bits, which no other family multiplies by such weights there, has none.
-std::vector<Problem> refuse_byte_stream();
+std::vector<Problem> refuse_byte_stream(const Plan& plan, const MRange& m);
 
 }  // namespace heddle
 

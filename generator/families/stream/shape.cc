@@ -13,13 +13,6 @@ constexpr int kRingBytes = 72 * 1024;
 
 }  // namespace
 
-DecodePlan stream_decode_plan(const Plan& plan) {
-  DecodeRequest request = plan.decode.request;
-  request.dtype = DType::kFp16;
-  request.order = ElementOrder::kFragment;
-  return derive_decode_plan(request);
-}
-
 bool fit_stream(const TileSpec& tile, const Target& target, device::StreamConfig& c) {
   const int ring = c.warps_k * c.stage_bytes();  // one stage of all warps
   const int row_blocks = ceil_div(c.shape.row_blocks, c.workers / c.split_k);

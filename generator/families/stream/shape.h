@@ -14,18 +14,14 @@ inline constexpr int kTokenTile = 8;          // tokens of a matrix instruction
 inline constexpr int kMostStreamTokens = 16;  // of the template
 // Two for each part of an SM.
 inline constexpr int kUsualStreamWarps = 8;
-// Tokens that each block reads for itself.
+// Of 16 bits, that each block reads for itself, through registers.
 inline constexpr int kDirectTokens = 8;
-inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
+inline constexpr int kSharers = 2;  // blocks that read tokens by bulk copies for each other
 
 // Columns of a stage of all warps of a block, as a spec's tile.k counts them.
 constexpr int stream_stage_columns(const device::StreamConfig& c) {
   return c.stage_chunks * device::Chunk::kColumns * c.warps_k;
 }
-
-// What a stream that widens codes decodes by: to FP16. Words of the order byte_fragment are those
-// of the order fragment but for the columns inside of a tile.
-DecodePlan stream_decode_plan(const Plan& plan);
 
 // Settles stages and shared memory of a stream whose warps and shares of K and of the rows are
 // settled; false if it does not fit. A block has an SM to itself (shared_bytes_of_own_sm).

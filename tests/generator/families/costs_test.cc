@@ -43,6 +43,7 @@ GemmSpec spec_for(const GemmFamily& family, std::int64_t k, int bits) {
   GemmSpec spec = spec_of(4096, k);
   spec.weight.bits = bits;
   if (family.multiplies_halves()) return spec;
+  if (family.name() == "byte_stream") return four_bit_gemm(4096, k, DType::kInt8);
   spec = byte_gemm(4096, k, DType::kInt8);
   spec.path = Path::kAmpere;
   return spec;

@@ -107,8 +107,8 @@ TEST(ByteTiles, RefuseByName) {
       {with_path(int8, Path::kHopper), "b200", "on sm_90 alone"},
       {block_gemm(256, 512), "rtx4090", "/weight/group_rows: scales of blocks meet"},
       {with_path(block_gemm(256, 512), Path::kAmpere), "h100", "which is of the path hopper"},
-      {four_bit_gemm(256, 512, DType::kInt8), "a100", "weights of 4 bits become codes of 8 bits"},
-      {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/weight/bits"},
+      {four_bit_gemm(256, 512, DType::kInt8), "a100", "wgmma and streams alone"},
+      {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/weight/bits: wgmma alone"},
       {with_path(four_bit_gemm(256, 512, DType::kInt8), Path::kTuring), "h100", "/path"},
   };
   for (const auto& one : cases) {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"
@@ -13,6 +15,7 @@ namespace heddle {
 namespace {
 
 using device::StreamConfig;
+using device::TokenValues;
 
 // The path hopper and eight warps along K.
 GemmSpec streamed(GemmSpec spec, std::int64_t m) {
@@ -24,11 +27,6 @@ GemmSpec streamed(GemmSpec spec, std::int64_t m) {
 
 bool has_stream(const GemmSpec& spec, const char* target) {
   return !candidates_of(spec, target, is_stream).empty();
-}
-
-// Of a spec that streams serve.
-StreamConfig first_of(const GemmSpec& spec) {
-  return config_of<StreamConfig>(plan_of(spec, "h200").kernels.front());
 }
 
 TEST(StreamBytes, ServeWeightsOfFourBits) {
@@ -49,6 +47,22 @@ TEST(StreamBytes, ServeWeightsOfFourBits) {
   EXPECT_TRUE(has_stream(spec, "h200"));
   spec.output_scale.granularity = RowGranularity::kGroup;
   EXPECT_FALSE(has_stream(spec, "h200")) << "scales of Y that are found";
+}
+
+// Where there is little work the planner takes them, and wgmma for more tokens.
+TEST(StreamBytes, ArePlannedForFewTokens) {
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
+    GemmSpec spec = four_bit_gemm(2112, 7168, dtype);
+    spec.shape.m_max = 300;
+    const Plan plan = plan_of(spec, "h100");
+    EXPECT_TRUE(is_stream(kernel_at(plan, 1)));
+    EXPECT_TRUE(is_wgmma(kernel_at(plan, 17)));
+    EXPECT_TRUE(is_wgmma(kernel_at(plan, 300)));
+    spec.tile.m = 16;
+    for (const PlannedKernel& kernel : plan_of(spec, "h100").kernels) {
+      EXPECT_TRUE(is_wgmma(kernel)) << "a tile without a path is of wgmma";
+    }
+  }
 }
 
 // From sm_90 on; where there is no wgmma nothing else takes tokens of eight bits for weights of
@@ -112,7 +126,7 @@ bool has_reason(const Plan& plan, const char* part) {
 TEST(StreamBytes, PlansSayHowFp8IsMultiplied) {
   const GemmSpec spec = four_bit_gemm(4096, 4096, DType::kFp8E4m3);
   const Plan of_fp8 = plan_of(streamed(spec, 8), "h200");
-  EXPECT_TRUE(has_reason(of_fp8, "FP8 as FP16"));
+  EXPECT_TRUE(has_reason(of_fp8, "multiply FP8 as FP16"));
   EXPECT_FALSE(has_reason(of_fp8, "in the tensor cores"));
   ASSERT_EQ(decode_plans_of(of_fp8).size(), 1U);
   const Plan of_int8 = plan_of(streamed(four_bit_gemm(4096, 4096, DType::kInt8), 8), "h200");
@@ -120,18 +134,46 @@ TEST(StreamBytes, PlansSayHowFp8IsMultiplied) {
   EXPECT_TRUE(has_reason(of_int8, "of 128 columns are added exactly"));
 }
 
-// Codes take half of the shared memory of 16 bits, but for FP8 that is FP16 there.
+// Codes take half of the shared memory of 16 bits, but for FP8 that becomes FP16 on its way there,
+// which only tokens do that pass through registers.
 TEST(StreamBytes, TokensTakeTheirBytes) {
-  const auto row_bytes = [](DType dtype, std::int64_t m) {
-    GemmSpec spec = four_bit_gemm(4096, 4096, dtype);
-    spec.tile.split_k = 1;
-    return first_of(streamed(spec, m)).token_row_bytes() - 16;
+  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
+    for (const std::int64_t m : {8, 16}) {
+      GemmSpec spec = streamed(four_bit_gemm(4096, 4096, dtype), m);
+      spec.tile.split_k = 1;
+      std::set<std::pair<TokenValues, bool>> kinds;
+      for (const PlannedKernel& kernel : candidates_of(spec, "h200", is_stream)) {
+        const auto& c = config_of<StreamConfig>(kernel);
+        const int bytes = c.values == TokenValues::kFp8OnTheWay ? 2 : 1;
+        EXPECT_EQ(c.token_row_bytes(), bytes * 4096 / 8 + 16);
+        kinds.insert({c.values, c.bulk_tokens});
+      }
+      std::set<std::pair<TokenValues, bool>> expected{{TokenValues::kInt8, false}};
+      if (dtype != DType::kInt8) {
+        expected = {{TokenValues::kFp8InLoop, false}, {TokenValues::kFp8OnTheWay, false}};
+      }
+      if (m > 8) expected.insert({expected.begin()->first, true});
+      EXPECT_EQ(kinds, expected) << to_string(dtype) << " M = " << m;
+    }
+  }
+}
+
+// Where a block has little shared memory and no cluster, warps become fewer and stages shorter
+// before long rows are refused.
+TEST(StreamBytes, TakeLongRowsWithFewWarps) {
+  const auto of_columns = [](std::int64_t k, std::int64_t m) {
+    GemmSpec spec = four_bit_gemm(4096, k, DType::kInt8);
+    spec.shape.m_min = spec.shape.m_max = m;
+    return spec;
   };
-  constexpr int kColumns = 4096 / 8;  // of a warp
-  EXPECT_EQ(row_bytes(DType::kInt8, 8), kColumns);
-  EXPECT_EQ(row_bytes(DType::kInt8, 16), kColumns);
-  EXPECT_EQ(row_bytes(DType::kFp8E4m3, 8), 2 * kColumns);
-  EXPECT_EQ(row_bytes(DType::kFp8E4m3, 16), kColumns);
+  const Plan usual = plan_of(of_columns(28672, 1), "rtx5090");
+  EXPECT_GE(config_of<StreamConfig>(usual.kernels.front()).warps_k, 6);
+  const Plan longest = plan_of(of_columns(98304, 1), "rtx5090");
+  EXPECT_EQ(config_of<StreamConfig>(longest.kernels.front()).warps_k, 1);
+  for (const std::int64_t m : {1, 8, 16}) {
+    const Spec spec = Spec::from_gemm(of_columns(131072, m));
+    EXPECT_EQ(refused_fields(spec, "rtx5090"), Pointers{"/shape/k"});
+  }
 }
 
 }  // namespace

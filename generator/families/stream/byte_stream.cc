@@ -1,0 +1,89 @@
+// GEMM for few tokens of eight bits by weights of four, by streams.
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/families/all.h"
+#include "generator/families/byte_codes.h"
+#include "generator/families/stream/byte_cost.h"
+#include "generator/families/stream/stream.h"
+
+namespace heddle {
+namespace {
+
+using device::StreamConfig;
+using device::TokenValues;
+
+class ByteStream final : public StreamFamily {
+ public:
+  std::string_view name() const noexcept override { return "byte_stream"; }
+  bool multiplies_bytes() const noexcept override { return true; }
+  bool multiplies_halves() const noexcept override { return false; }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const GemmSpec& spec = plan.spec.gemm();
+    const std::string products =
+        spec.activation == DType::kInt8
+            ? "StreamInt8Products"
+            : fmt::format("StreamFp8Products<{}>", token_codes(spec.activation));
+    return text_with(
+        plan, kernel,
+        {products, sums_of_codes(spec), "stream/decoded_bytes.cuh", "gemm_stream_decoded"});
+  }
+
+  void complete(const Plan& plan, PlannedKernel& candidate) const override {
+    StreamFamily::complete(plan, candidate);
+    StreamConfig config = config_of<StreamConfig>(candidate);
+    if (!config.has_fp8()) return;
+    config.scaling.result_exponent = byte_stream_decode_plan(plan).result_exponent;
+    candidate.configuration = make_configuration(config);
+  }
+  DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = config_of<StreamConfig>(kernel);
+    return config.has_fp8() ? byte_stream_decode_plan(plan)
+                            : StreamFamily::decode_plan(plan, kernel);
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<StreamConfig>(kernel);
+    return fmt::format("{}{}tokens by {}", StreamFamily::describe(kernel), fp8_text(c.values),
+                       c.bulk_tokens ? "bulk copies" : "registers");
+  }
+  std::string label(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<StreamConfig>(kernel);
+    const bool is_in_loop = c.values == TokenValues::kFp8InLoop && !c.bulk_tokens;
+    return StreamFamily::label(kernel) + (is_in_loop ? " in_loop" : "") +
+           (c.bulk_tokens ? " bulk" : "");
+  }
+
+  const std::vector<CostParameter>& cost_parameters() const noexcept override {
+    return byte_stream_cost_parameters();
+  }
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
+                      Costs costs) const override {
+    return byte_stream_us(plan, kernel, m, costs);
+  }
+
+ private:
+  static std::string_view fp8_text(TokenValues values) {
+    switch (values) {
+      case TokenValues::kFp8InLoop:
+        return ", FP8 becomes FP16 in the loop, ";
+      case TokenValues::kFp8OnTheWay:
+        return ", FP8 becomes FP16 on its way to shared memory, ";
+      default:
+        return ", ";
+    }
+  }
+};
+
+}  // namespace
+
+const Family* byte_stream_family() {
+  static const ByteStream family;
+  return &family;
+}
+
+}  // namespace heddle
