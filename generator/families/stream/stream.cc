@@ -13,7 +13,6 @@
 namespace heddle {
 
 using device::StreamConfig;
-using device::TokenValues;
 
 KernelLaunch StreamFamily::launch(const Plan& /*plan*/, const PlannedKernel& kernel,
                                   const LaunchSize& /*size*/) const noexcept {
