@@ -14,26 +14,37 @@ bool has_byte_streams(const GemmSpec& spec, const Target& target) {
 }
 
 // What of X of eight bits has kernels with wgmma alone, scales that differ from some columns to the
-// next, or of few tokens streams, too: weights that are decoded first.
+// next, or of few tokens with streams, too: weights that are decoded first.
 void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* reasons) {
   const bool is_decoded = decodes_to_bytes(spec);
   if (!is_decoded && !spec.weight.has_blocks()) return;
-  const char* const what =
-      !is_decoded ? "scales of blocks meet the sums of wgmma alone"
-      : has_bulk_copies(target)
-          ? "wgmma alone multiplies more than 16 tokens of 8 bits by weights of 4 bits"
-          : "wgmma and streams alone multiply X of 8 bits by weights of 4 bits";
-  static_assert(kMostTokensOfByteStreams == 16, "the line above says so");
+  const auto lacks = [&](const char* what) {
+    return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch());
+  };
+  const bool is_served = has_wgmma(target) || has_byte_streams(spec, target);
+  static_assert(kMostTokensOfByteStreams == 16, "the lines below say so");
+  if (!is_decoded) {
+    reasons->unless(
+        is_served, "/weight/group_rows",
+        [&] { return lacks("scales of blocks meet the sums of wgmma alone"); },
+        spec.weight.group_rows, "1, with a scale for each token or one for all");
+  } else if (has_bulk_copies(target)) {
+    reasons->unless(
+        is_served, "/weight/bits",
+        [&] {
+          return lacks("wgmma alone multiplies more than 16 tokens of 8 bits by weights of 4 bits");
+        },
+        spec.weight.bits, "8, activations of 16 bits, or at most 16 tokens");
+  } else {
+    reasons->unless(
+        is_served, "/weight/bits",
+        [&] { return lacks("weights of 4 bits times X of 8 bits need bulk copies"); },
+        spec.weight.bits, "8, or activations of 16 bits");
+  }
+  const char* const what = is_decoded ? "weights of 4 bits times X of 8 bits" : "scales of blocks";
   reasons->unless(
-      has_wgmma(target) || has_byte_streams(spec, target),
-      is_decoded ? "/weight/bits" : "/weight/group_rows",
-      [&] { return fmt::format("{}, which {} (sm_{}) lacks", what, target.name, target.arch()); },
-      is_decoded ? spec.weight.bits : spec.weight.group_rows,
-      is_decoded ? "8, activations of 16 bits, or from sm_90 on at most 16 tokens"
-                 : "1, with a scale for each token or one for all");
-  reasons->unless(
-      spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
-      [&] { return fmt::format("{}, which is of the path hopper", what); },
+      !is_served || spec.path == Path::kAuto || spec.path == Path::kHopper, "/path",
+      [&] { return fmt::format("{} have kernels of the path hopper alone", what); },
       [&] { return fmt::format("\"{}\"", to_string(spec.path)); }, "\"hopper\", \"auto\"");
 }
 
@@ -51,13 +62,12 @@ void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) 
                   "the matrix instruction of the path turing has no FP8", path,
                   "\"ampere\", \"auto\"");
   refuse_without_wgmma(spec, target, reasons);
-  // refuse_pair() says more where there are no bulk copies.
-  const bool has_hopper = has_wgmma(target) || has_byte_streams(spec, target);
-  reasons->unless(
-      spec.path != Path::kHopper || has_hopper || !has_bulk_copies(target), "/path",
-      "activations of 8 bits have kernels of the path hopper on sm_90 alone, but for up "
-      "to 16 tokens and weights of 4 bits",
-      path, "\"ampere\", \"auto\"");
+  // refuse_pair() says more where there are no bulk copies, refuse_without_wgmma() of weights of 4
+  // bits.
+  const bool says_more = !has_bulk_copies(target) || decodes_to_bytes(spec);
+  reasons->unless(spec.path != Path::kHopper || has_wgmma(target) || says_more, "/path",
+                  "activations of 8 bits have kernels of the path hopper on sm_90 alone", path,
+                  "\"ampere\", \"auto\"");
 }
 
 // Scales of 128 outputs are found by tiles of mma.sync and, of the path hopper, by wgmma alone.

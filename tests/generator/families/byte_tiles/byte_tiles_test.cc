@@ -106,10 +106,12 @@ TEST(ByteTiles, RefuseByName) {
       {with_path(int8, Path::kHopper), "a100", "no bulk copies"},
       {with_path(int8, Path::kHopper), "b200", "on sm_90 alone"},
       {block_gemm(256, 512), "rtx4090", "/weight/group_rows: scales of blocks meet"},
-      {with_path(block_gemm(256, 512), Path::kAmpere), "h100", "which is of the path hopper"},
-      {four_bit_gemm(256, 512, DType::kInt8), "a100", "wgmma and streams alone"},
+      {with_path(block_gemm(256, 512), Path::kAmpere), "h100", "/path: scales of blocks have"},
+      {four_bit_gemm(256, 512, DType::kInt8), "a100",
+       "/weight/bits: weights of 4 bits times X of 8 bits need bulk copies"},
       {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/weight/bits: wgmma alone"},
-      {with_path(four_bit_gemm(256, 512, DType::kInt8), Path::kTuring), "h100", "/path"},
+      {with_path(four_bit_gemm(256, 512, DType::kInt8), Path::kTuring), "h100",
+       "/path: weights of"},
   };
   for (const auto& one : cases) {
     EXPECT_NE(refusal(one.spec, one.target).find(one.says), std::string::npos)
