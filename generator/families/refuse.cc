@@ -30,11 +30,11 @@ void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* r
         spec.weight.group_rows, "1, with a scale for each token or one for all");
   } else if (has_bulk_copies(target)) {
     reasons->unless(
-        is_served, "/weight/bits",
+        is_served, "/shape/m/1",
         [&] {
           return lacks("wgmma alone multiplies more than 16 tokens of 8 bits by weights of 4 bits");
         },
-        spec.weight.bits, "8, activations of 16 bits, or at most 16 tokens");
+        spec.shape.m_max, "at most 16, weights of 8 bits, or activations of 16");
   } else {
     reasons->unless(
         is_served, "/weight/bits",
@@ -72,7 +72,19 @@ void refuse_bytes(const GemmSpec& spec, const Target& target, Reasons* reasons) 
 
 // Scales of 128 outputs are found by tiles of mma.sync and, of the path hopper, by wgmma alone.
 void refuse_output_scales(const GemmSpec& spec, const Target& target, Reasons& reasons) {
-  if (!finds_output_scales(spec) || spec.path != Path::kHopper) return;
+  if (!finds_output_scales(spec)) return;
+  // refuse_without_wgmma() says more where there are no bulk copies.
+  const bool has_streams_alone = decodes_to_bytes(spec) && !has_wgmma(target);
+  reasons.unless(
+      !has_streams_alone || !has_bulk_copies(target), "/output/granularity",
+      [&] {
+        return fmt::format(
+            "weights of 4 bits times X of 8 bits have streams alone on {} (sm_{}), which find no "
+            "scales of 128 outputs",
+            target.name, target.arch());
+      },
+      "\"group\"", "\"tensor\", or Y of 16 bits");
+  if (spec.path != Path::kHopper) return;
   const auto unless = [&](bool fine, const char* why) {
     reasons.unless(fine, "/path", why, "\"hopper\"", "\"ampere\", \"auto\"");
   };

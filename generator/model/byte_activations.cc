@@ -107,8 +107,10 @@ std::string why_sixteen_bits(const Scheme& scheme, int arch) {
   }
   return "sm_" + std::to_string(arch) + " has no kernel that takes " +
          activations_text(activation) +
-         (decodes_to_bytes(gemm) ? " with weights of 4 bits, " : ", ") + "as those of " +
-         architectures_of(gemm) + " do";
+         (!decodes_to_bytes(gemm)   ? ", "
+          : has_bulk_copies(target) ? " with weights of 4 bits for more than 16 tokens, "
+                                    : " with weights of 4 bits, ") +
+         "as those of " + architectures_of(gemm) + " do";
 }
 
 std::string architectures_with_bytes(const Scheme& scheme) {

@@ -128,7 +128,7 @@ class JsonTest(CommandTest):
             self.assertEqual(kernel["shared_bytes"], one["chosen"]["shared_bytes"])
             self.assertTrue(one["why"])
         self.assertEqual([one["family"] for one in report["explanations"][0]["absent"]],
-                         ["warpgroup", "byte_tiles"])
+                         ["warpgroup", "byte_tiles", "byte_stream"])
 
     def test_explain_text_is_the_same(self):
         [one] = self.heddle_json("explain", inline(), *H200, "--m", 16)["explanations"]

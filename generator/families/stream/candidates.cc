@@ -211,12 +211,15 @@ std::string why_no_stream(const Plan& plan, const MRange& m) {
              : "the tokens of such long rows do not fit into the shared memory";
 }
 
-std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
+std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   if (why_no_output_scales(spec) != nullptr || why_no_bytes(spec) != nullptr) return {};
   if (spec.has_byte_activations()) {
     // wgmma says more where there is any.
-    return has_wgmma(plan.target) ? std::vector<Problem>{} : refuse_byte_stream(plan, m);
+    if (has_wgmma(plan.target)) return {};
+    std::int64_t most = m.max - 1;  // tokens that a stream serves
+    while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
+    return refuse_byte_stream(plan, m, most);
   }
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};

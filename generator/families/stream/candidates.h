@@ -12,7 +12,7 @@ namespace heddle {
 // As GemmFamily::candidates() and refusals(), of the family of 16 bits or of 8.
 std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
                                              const MRange& m);
-std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m);
+std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, const MRange& m);
 // As GemmFamily::why_none().
 std::string why_no_stream(const Plan& plan, const MRange& m);
 

@@ -11,7 +11,8 @@ namespace heddle {
 
 std::vector<Problem> refuse_stream(const GemmSpec& spec);
 // Why X of eight bits, which no other family multiplies by such weights there, has none.
-std::vector<Problem> refuse_byte_stream(const Plan& plan, const MRange& m);
+// `most`: tokens that a stream serves, 0 if it serves none.
+std::vector<Problem> refuse_byte_stream(const Plan& plan, const MRange& m, std::int64_t most);
 
 }  // namespace heddle
 

@@ -28,7 +28,7 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
     return stream_candidates(*this, plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
-    return stream_refusals(plan, m);
+    return stream_refusals(*this, plan, m);
   }
   std::string why_none(const Plan& plan, const MRange& m) const override {
     return why_no_stream(plan, m);

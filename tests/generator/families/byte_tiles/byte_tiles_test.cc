@@ -109,7 +109,7 @@ TEST(ByteTiles, RefuseByName) {
       {with_path(block_gemm(256, 512), Path::kAmpere), "h100", "/path: scales of blocks have"},
       {four_bit_gemm(256, 512, DType::kInt8), "a100",
        "/weight/bits: weights of 4 bits times X of 8 bits need bulk copies"},
-      {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/weight/bits: wgmma alone"},
+      {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/shape/m/1: wgmma alone"},
       {with_path(four_bit_gemm(256, 512, DType::kInt8), Path::kTuring), "h100",
        "/path: weights of"},
   };

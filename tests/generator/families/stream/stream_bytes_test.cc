@@ -75,7 +75,11 @@ TEST(StreamBytes, ServeWhereThereIsNoWgmma) {
       EXPECT_TRUE(has_stream(spec, target));
       EXPECT_TRUE(is_stream(plan_of(spec, target).kernels.front()));
       spec.shape.m_max = 17;
-      EXPECT_EQ(refused_fields(Spec::from_gemm(spec), target), Pointers{"/weight/bits"});
+      EXPECT_EQ(refused_fields(Spec::from_gemm(spec), target), Pointers{"/shape/m/1"});
+      spec = streamed(one, 8);
+      spec.output = DType::kInt8;
+      spec.output_scale.granularity = RowGranularity::kGroup;
+      EXPECT_EQ(refused_fields(Spec::from_gemm(spec), target), Pointers{"/output/granularity"});
       spec = streamed(one, 16);
       spec.tile.split_k = 9;
       EXPECT_EQ(refused_fields(Spec::from_gemm(spec), target), Pointers{"/tile"});
@@ -174,6 +178,9 @@ TEST(StreamBytes, TakeLongRowsWithFewWarps) {
     const Spec spec = Spec::from_gemm(of_columns(131072, m));
     EXPECT_EQ(refused_fields(spec, "rtx5090"), Pointers{"/shape/k"});
   }
+  const std::string says = refusal(of_columns(28672, 16), "rtx5090");
+  EXPECT_NE(says.find("shorter rows, M up to 3, or"), std::string::npos) << says;
+  EXPECT_FALSE(plan_of(of_columns(28672, 3), "rtx5090").kernels.empty());
 }
 
 }  // namespace
