@@ -69,8 +69,16 @@ __device__ __forceinline__ void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_addres
                : "r"(shared_address)
                : "memory");
 }
-// stmatrix.x4.trans, sm_90 and up: the other way, each matrix transposed: lane 4g + t has rows 2t,
-// 2t+1 of column g of matrix j, and lane i gives the shared address of row i % 8 of matrix i / 8.
+// stmatrix.x4, sm_90 and up: the other way: lane 4g + t has columns 2t, 2t+1 of row g of matrix j,
+// and lane i gives the shared address of row i % 8 of matrix i / 8.
+__device__ __forceinline__ void store_matrices(u32 shared_address, u32x4 v) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address),
+      "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+      : "memory");
+}
+// stmatrix.x4.trans: the same with each matrix transposed: lane 4g + t has rows 2t, 2t+1 of column
+// g.
 __device__ __forceinline__ void store_matrices_transposed(u32 shared_address, u32x4 v) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
                    shared_address),

@@ -90,6 +90,11 @@ struct EpilogueConfig {
   HEDDLE_BOTH constexpr bool rounds_sums() const {
     return bias_bytes == 0 && !residual && result_bytes <= 2 && !finds_scales;
   }
+  // The same of outputs whose scale is that of 128: whether sums, or gates and ups, are all that
+  // they and their scale depend on.
+  HEDDLE_BOTH constexpr bool only_scales() const {
+    return bias_bytes == 0 && !residual && (gated || activation == Activation::kNone);
+  }
   // Rows of packed weights whose sums make 8 outputs of a token.
   HEDDLE_BOTH constexpr int rows() const { return gated ? Chunk::kRows : Chunk::kRows / 2; }
   // With finds_scales: rows of packed weights whose outputs of a token share a scale.

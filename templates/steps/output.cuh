@@ -19,6 +19,7 @@ struct Output {
   static constexpr int kLimit = Config::value.epilogue.limit;
   static constexpr bool kGated = Config::value.epilogue.gated;
   static constexpr int kRows = Config::value.epilogue.rows();  // of packed weights, for a store
+  static constexpr int kScaleRows = Config::value.epilogue.scale_rows();
   // The power of two by which outputs must still be multiplied: decoding left it, and neither the
   // scales of the weights nor those of the sums took it over.
   static constexpr int kLeftExponent =
@@ -58,10 +59,13 @@ struct Output {
   // Outputs as codes, and by the group's first ones its scale.
   __device__ __forceinline__ void store_codes(int token, int row, int m, const Sums8& values,
                                               const FoundScale& scale) const {
-    constexpr int kScaleRows = Config::value.epilogue.scale_rows();
-    static_assert(8 * Config::value.epilogue.kGroupVectors == Result::kColumns);
     Result::Codes::store(y + offset_of(token, row), values, scale.of_codes);
-    if (row % kScaleRows != 0) return;
+    if (row % kScaleRows == 0) store_scale(token, row, m, scale);
+  }
+  // `row`: the group's first.
+  __device__ __forceinline__ void store_scale(int token, int row, int m,
+                                              const FoundScale& scale) const {
+    static_assert(8 * Config::value.epilogue.kGroupVectors == Result::kColumns);
     const int groups = (columns() + Result::kColumns - 1) / Result::kColumns;
     Result::store_scale(y_scales, token, m, row / kScaleRows, groups, scale.bits);
   }

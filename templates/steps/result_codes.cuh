@@ -54,6 +54,12 @@ struct ResultGroups {
   using Scale = NoScale;
   using Codes = CodesByScale<Code>;
 
+  // Two outputs by the inverse of their scale, which is finite, in the low half. A zero of either
+  // sign becomes code 0, as where sums are added to zeros on their way.
+  static __device__ __forceinline__ u32 pair(float low, float high, float inverse) {
+    return Code::pair(multiply_add(low, inverse, 0.0f), multiply_add(high, inverse, 0.0f));
+  }
+
   static __device__ __forceinline__ FoundScale scale_of(float largest_magnitude) {
     return found_scale<kE8m0>(largest_magnitude, Code::kLargest);
   }

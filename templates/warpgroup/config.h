@@ -126,29 +126,47 @@ struct WarpgroupConfig {
            (epilogue.is_plain() || (epilogue.gated && epilogue.rounds_sums())) &&
            has_small_passes() && tile_m >= 32;
   }
+  // Whether a thread makes outputs of its sums in registers and finds the scales of 128 outputs
+  // from there (found_rows.cuh, found_tokens.cuh). A bias, a residual or scales of rows would have
+  // to come to it: then outputs are made twice, behind shared memory (found_scales.cuh).
+  HEDDLE_BOTH constexpr bool finds_in_registers() const {
+    return epilogue.finds_scales && epilogue.only_scales() && tile_m >= 32 &&
+           scaling.mode != ScaleMode::kChannel && !weights.tensor_scale;
+  }
   // Whether tokens, not rows of W, are the rows of the matrix instruction (bytes.cuh says why). A
   // warpgroup has half of the tokens and all rows, and its sums become outputs in registers.
   HEDDLE_BOTH constexpr bool has_token_rows() const {
     const bool two_tiles = tile_m == 4 * kRowTile && tile_n == 2 * kRowTile;
     const bool one_tile = tile_m == 2 * kRowTile && !splits_columns();
-    return scales_blocks() && (two_tiles || one_tile) && rounds_first();
+    return scales_blocks() && (two_tiles || one_tile) && (rounds_first() || finds_in_registers());
+  }
+  // Codes on their way to Y where finds_in_registers(): two passes of a warpgroup,
+  // [rounded_tokens()][kCodeRow] bytes each; of tokens that are rows 16 of each warp,
+  // [16][kTokenCodeRow].
+  static constexpr int kCodeRow = kRowTile + 16;
+  static constexpr int kTokenCodeRow = 2 * kRowTile + 16;
+  HEDDLE_BOTH constexpr int code_bytes() const {
+    return has_token_rows() ? kRowTile * kTokenCodeRow : 2 * rounded_tokens() * kCodeRow;
   }
   HEDDLE_BOTH constexpr int pass_bytes() const {
+    if (finds_in_registers()) return code_bytes();
     const int half_sum_bytes = splits_columns() ? 4 * 128 * own_sums() : 0;
     return has_small_passes() ? 2 * rounded_tokens() * kRoundedRow
                               : max_of(4 * pass_tokens() * kPassRow, half_sum_bytes);
   }
 
   // With finds_scales: rows of packed weights whose outputs of a token share a scale, and the
-  // largest magnitude of each 64 rows of a token.
+  // largest magnitude of each 64 rows of a token; with finds_in_registers() what the outputs of
+  // each group are multiplied by, but of tokens that are rows, whose threads know it.
   HEDDLE_BOTH constexpr int scale_rows() const { return epilogue.scale_rows(); }
   HEDDLE_BOTH constexpr int magnitude_bytes() const {
-    return epilogue.finds_scales ? 4 * (tile_n / kRowTile) * tile_m : 0;
+    if (!epilogue.finds_scales || has_token_rows()) return 0;
+    return 4 * tile_m * (finds_in_registers() ? tile_n / scale_rows() : tile_n / kRowTile);
   }
   // Whether a warpgroup has whole groups of outputs. If not, all warpgroups of a block have to
   // finish a tile together.
   HEDDLE_BOTH constexpr bool has_own_groups() const {
-    return !epilogue.finds_scales || tile_n / warpgroups % scale_rows() == 0;
+    return !epilogue.finds_scales || has_token_rows() || tile_n / warpgroups % scale_rows() == 0;
   }
 
   // The scale of each of a warpgroup's tokens, then its zero point.

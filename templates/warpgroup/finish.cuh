@@ -84,6 +84,16 @@ struct WgmmaFinish {
     return S::kAlwaysPairs || (S::kPairs && cluster_size() > 1);
   }
 
+  // Where one of a row tile's 2 * kCount sums is that a block of a pair may keep, and the one that
+  // the other block then has.
+  template <int kCount>
+  static __device__ __forceinline__ constexpr int lower(int i) {
+    return S::kPairsShareEights ? i / 2 * 4 + i % 2 : i;
+  }
+  template <int kCount>
+  static __device__ __forceinline__ constexpr int upper_of(int i) {
+    return S::kPairsShareEights ? lower<kCount>(i) + 2 : kCount + i;
+  }
   // Splits a row tile's 2 * kCount sums: those of the upper half of the tokens, or of the lower
   // one, go to `kept`, which may be `sum`; the others, four at a time, go to give(i, four).
   template <int kCount, class Give>
@@ -94,9 +104,9 @@ struct WgmmaFinish {
       Sum given[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const Sum low = sum[i + j];
-        const Sum high = sum[kCount + i + j];
-        kept[i + j] = upper != 0 ? high : low;
+        const Sum low = sum[lower<kCount>(i + j)];
+        const Sum high = sum[upper_of<kCount>(i + j)];
+        kept[lower<kCount>(i + j)] = upper != 0 ? high : low;
         given[j] = upper != 0 ? low : high;
       }
       give(i, Config::Sums::four(given));
@@ -106,7 +116,15 @@ struct WgmmaFinish {
   static __device__ __forceinline__ void add_given(u32 place, Sum* kept) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
-      Config::Sums::add(kept + i, load_shared_floats(place + 512 * i));
+      const f32x4 v = load_shared_floats(place + 512 * i);
+      if constexpr (S::kPairsShareEights) {
+        Sum four[4] = {kept[2 * i], kept[2 * i + 1], kept[2 * i + 4], kept[2 * i + 5]};
+        Config::Sums::add(four, v);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) kept[lower<kCount>(i + j)] = four[j];
+      } else {
+        Config::Sums::add(kept + i, v);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
-// Codes of eight bits whose scales are found (EpilogueConfig::finds_scales): what becomes of a
-// pass's sums in shared memory, in the first turn the largest magnitude of 64 rows of each token,
-// in the second codes, by the scale of all magnitudes of the token's group.
+// Codes of eight bits whose scales are found (EpilogueConfig::finds_scales) where outputs depend on
+// more than their sums: what becomes of a pass's sums in shared memory, in the first turn the
+// largest magnitude of 64 rows of each token, in the second codes, by the scale of all magnitudes
+// of the token's group.
 #pragma once
 
 #include "primitives/sync.cuh"

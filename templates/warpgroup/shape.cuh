@@ -94,6 +94,7 @@ struct WgmmaShape {
 
   static constexpr int kPassRow = Config::value.kPassRow;
   static constexpr bool kRoundsFirst = Config::value.rounds_first();
+  static constexpr bool kFindsInRegisters = Config::value.finds_in_registers();
   static constexpr int kRoundedTokens = Config::value.rounded_tokens();
   static constexpr int kRoundedRow = Config::value.kRoundedRow;
   static constexpr int kPassBytes = Config::value.pass_bytes();
@@ -106,6 +107,10 @@ struct WgmmaShape {
   // Tiles of all tokens are shared in one way.
   static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
   static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
+  // Each block of a pair stores the outputs of half of a warpgroup's tokens, or of tokens that are
+  // rows half of its outputs; where these have a scale in common every other eight tokens, which
+  // are two of each four sums.
+  static constexpr bool kPairsShareEights = kTokenRows && kFindsInRegisters;
   // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
   static constexpr int kWeightOffset = Config::value.weight_offset();
   static constexpr int kFactorOffset = Config::value.factor_offset();
@@ -137,9 +142,10 @@ struct WgmmaShape {
 
   // As many tokens of `tokens` at a time as divide them.
   static __device__ constexpr int tokens_of_pass(int tokens) {
-    const int most = kRoundsFirst ? kRoundedTokens : Config::value.pass_tokens();
+    const bool in_registers = kRoundsFirst || kFindsInRegisters;
+    const int most = in_registers ? kRoundedTokens : Config::value.pass_tokens();
     int pass = tokens < most ? tokens : most;
-    while (tokens % pass != 0) pass -= kRoundsFirst ? 16 : 8;
+    while (tokens % pass != 0) pass -= in_registers ? 16 : 8;
     return pass;
   }
 
@@ -187,6 +193,11 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 magnitude(int row_tile, int place) const {
     return shared + Config::value.magnitude_offset() +
            4 * (row_tile * Config::value.tile_m + place);
+  }
+  // With kFindsInRegisters: what outputs of a group and of the token at a place, of those that this
+  // block stores, are multiplied by; 0 if their scale is NaN.
+  __device__ __forceinline__ u32 inverse(int group, int place) const {
+    return magnitude(group, place);
   }
   // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have
   // read them.

@@ -6,7 +6,9 @@
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
 #include "steps/output.cuh"
+#include "warpgroup/found_rows.cuh"
 #include "warpgroup/found_scales.cuh"
+#include "warpgroup/found_tokens.cuh"
 #include "warpgroup/rounded.cuh"
 #include "warpgroup/shape.cuh"
 
@@ -72,7 +74,16 @@ struct WgmmaStore {
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    if constexpr (Config::value.epilogue.finds_scales) {
+    if constexpr (S::kFindsInRegisters && S::kTokenRows) {
+      const bool is_half = S::kPairs && tokens < S::kOwnTokens;
+      WgmmaFoundTokens<Config>{memory, output, m, warpgroup, thread, 64 * piece.row_tile}.run(
+          sum, is_half ? 1 : 2, is_half && place != 0 ? 1 : 0,
+          [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
+    } else if constexpr (S::kFindsInRegisters) {
+      if constexpr (kScales) scale(sum, place, tokens);
+      WgmmaFoundRows<Config>{memory, output, m, warpgroup, thread, first_tile_of(piece)}.run(
+          sum, tokens, [&](int i) { return token_at(piece, place + i); });
+    } else if constexpr (Config::value.epilogue.finds_scales) {
       run_groups(piece, sum, place, tokens);
     } else if constexpr (S::kTokenRows) {
       run_token_rows(piece, sum, place, tokens);
@@ -104,9 +115,9 @@ struct WgmmaStore {
     }
   }
 
-  // Codes with scales that are found: all passes tell the largest magnitudes of their rows, then
-  // all of them again are stored. Where warpgroups share the rows of a group they wait for each
-  // other.
+  // Codes with scales that are found, without kFindsInRegisters: all passes tell the largest
+  // magnitudes of their rows, then all of them again are stored. Where warpgroups share the rows of
+  // a group they wait for each other.
   __device__ __forceinline__ void run_groups(const Piece& piece,
                                              Sum (&sum)[S::kRowTiles][S::kOwnSums], int place,
                                              int tokens) const {

@@ -164,6 +164,10 @@ std::vector<WgmmaCase> make_wgmma_cases() {
         32, 256, {17, 32});
   c.add("GroupsGated", groups_of(gemm(528, 416, 0, 0, kFp8E4m3, kGate), RowScaleDtype::kE8m0), 64,
         256, {33, 64});
+  c.add("GroupsOfTwoOfFour", groups_of(gemm(256, 160, 0, 0, kInt8)), 32, 256, {17, 32});
+  c.add("GroupsGatedOfFour", groups_of(gemm(528, 160, 0, 0, kFp8E4m3, kGate)), 32, 256, {17, 32});
+  c.add_shared("GroupsInPairsOf96", groups_of(gemm(136, 2560, 0, 0, kFp8E4m3)), 96, 128, 4,
+               {65, 96}, Sharing::kClusters);
   c.add_shared("GroupsInPairs", groups_of(gemm(136, 2560, 0, 0, kFp8E4m3)), 16, 128, 4, {9, 16},
                Sharing::kClusters);
   c.add_shared("GroupsInParts", groups_of(gemm(520, 1280, 0, 0, kFp8E4m3)), 128, 256, 8, {129, 250},
@@ -177,6 +181,8 @@ std::vector<WgmmaCase> make_bytes_cases() {
   c.add("Shared", codes_of(byte_gemm(72, 416, kFp8E4m3), kFp8E4m3, {}), 64, 64, {33, 64});
   c.add("Gated", codes_of(byte_gemm(272, 416, kInt8), kFp8E4m3, kGate), 128, 128, {65, 129});
   c.add("Groups", groups_of(codes_of(byte_gemm(328, 416, kInt8), kInt8, {})), 64, 128, {1, 65});
+  c.add("GroupsOfMany", groups_of(codes_of(byte_gemm(256, 160, kFp8E4m3), kFp8E4m3, {})), 256, 128,
+        {201, 257});
   c.add("GroupsGated", groups_of(codes_of(byte_gemm(528, 416, kFp8E4m3), kFp8E4m3, kGate)), 96, 256,
         {65, 97});
   return std::move(c.cases);
@@ -190,6 +196,17 @@ std::vector<WgmmaCase> make_blocks_cases() {
   c.add("RowsGated", codes_of(block_gemm(256, 416), kInt8, kGate), 256, 128, {201, 260});
   c.add("Groups", groups_of(codes_of(block_gemm(328, 416), kFp8E4m3, {}), RowScaleDtype::kE8m0),
         128, 128, {100, 129});
+  c.add("GroupsOfMany", groups_of(codes_of(block_gemm(256, 160), kFp8E4m3, {})), 256, 128,
+        {201, 260});
+  c.add("GroupsOfTwo", groups_of(codes_of(block_gemm(328, 160), kInt8, {})), 128, 256, {100, 129});
+  c.add("GroupsGated",
+        groups_of(codes_of(block_gemm(512, 160), kFp8E4m3, kGate), RowScaleDtype::kE8m0), 128, 256,
+        {100, 129});
+  // Each block of a pair has every other eight tokens.
+  c.add_shared("GroupsInPairs", groups_of(codes_of(block_gemm(328, 1280), kFp8E4m3, {})), 128, 256,
+               4, {100, 128}, Sharing::kClusters);
+  c.add_shared("GroupsInParts", groups_of(codes_of(block_gemm(264, 1280), kFp8E4m3, {})), 256, 128,
+               5, {257}, Sharing::kEqualShares);
   return std::move(c.cases);
 }
 

@@ -108,6 +108,16 @@ struct StoreLane {
   std::uint32_t address;
 };
 
+void store_rows(const WarpArguments& arguments) {
+  for (unsigned row = 0; row < 32; ++row) {
+    std::uint32_t values[4];
+    for (unsigned t = 0; t < 4; ++t) {
+      values[t] = static_cast<const StoreLane*>(arguments[4 * (row % 8) + t])->values[row / 8];
+    }
+    store_shared(static_cast<const StoreLane*>(arguments[row])->address, values, 16, row);
+  }
+}
+
 template <unsigned kMatrices>
 void store(const WarpArguments& arguments) {
   for (unsigned column = 0; column < 8 * kMatrices; ++column) {
@@ -170,6 +180,10 @@ void load_matrices(std::uint32_t (&d)[4], std::uint32_t address) {
 void load_matrices_transposed(std::uint32_t (&d)[4], std::uint32_t address) {
   LoadLane lane{d, address};
   warp_together("ldmatrix.trans", &lane, load<true>);
+}
+void store_matrices(std::uint32_t address, const std::uint32_t (&values)[4]) {
+  StoreLane lane{values, address};
+  warp_together("stmatrix.x4", &lane, store_rows);
 }
 void store_matrices_transposed(std::uint32_t address, const std::uint32_t (&values)[4]) {
   StoreLane lane{values, address};

@@ -23,6 +23,8 @@ void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::
 // Four matrices of 16-bit values from shared memory.
 void load_matrices(std::uint32_t (&d)[4], std::uint32_t address);
 void load_matrices_transposed(std::uint32_t (&d)[4], std::uint32_t address);
+// Four from registers.
+void store_matrices(std::uint32_t address, const std::uint32_t (&values)[4]);
 // Four or two from registers, transposed.
 void store_matrices_transposed(std::uint32_t address, const std::uint32_t (&values)[4]);
 void store_two_matrices_transposed(std::uint32_t address, const std::uint32_t (&values)[2]);

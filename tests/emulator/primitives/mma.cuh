@@ -26,6 +26,9 @@ inline void ldmatrix_x2(u32 (&d)[2], u32 shared_address) {
 inline void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_address) {
   emulator::load_matrices_transposed(d, shared_address);
 }
+inline void store_matrices(u32 shared_address, u32x4 v) {
+  emulator::store_matrices(shared_address, {v.x, v.y, v.z, v.w});
+}
 inline void store_matrices_transposed(u32 shared_address, u32x4 v) {
   emulator::store_matrices_transposed(shared_address, {v.x, v.y, v.z, v.w});
 }
