@@ -14,6 +14,7 @@
 #include "primitives/wgmma_bytes.cuh"
 #include "schedule/piece.cuh"
 #include "warpgroup/block_factors.cuh"
+#include "warpgroup/ping_pong.cuh"
 #include "warpgroup/release.cuh"
 #include "warpgroup/stage.cuh"
 
@@ -40,6 +41,7 @@ struct WgmmaByteMultiply {
   static_assert(!kScales || kPromotes, "sums are scaled where they are promoted");
 
   WgmmaRelease<Config> release;
+  WgmmaPingPong<Config> ping_pong;
   WgmmaBlockFactors<Config> factors;  // with ScaleMode::kBlock
   int warpgroup, warp, lane;          // warp of the warpgroup
   int row_block;                      // in the tile, the warpgroup's first
@@ -52,6 +54,7 @@ struct WgmmaByteMultiply {
   __device__ __forceinline__ WgmmaByteMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                                int lane)
       : release(memory, lane),
+        ping_pong(warpgroup),
         factors{},
         warpgroup(warpgroup),
         warp(warp),
@@ -195,12 +198,14 @@ struct WgmmaByteMultiply {
   __device__ __forceinline__ void multiply_slice(A a, B b, u64 rows, u64 columns) {
 #pragma unroll
     for (float& v : chunk_sum) pin(v);
+    if constexpr (S::kPingPong) ping_pong.wait(release.memory, warpgroup);
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       wgmma(a, b, chunk_sum, rows + kStepUnits * step, columns + kStepUnits * step, step > 0);
     }
     wgmma_commit();
+    if constexpr (S::kPingPong) ping_pong.pass(release.memory, warpgroup, release.is_first_lane);
     wgmma_wait<0>();
 #pragma unroll
     for (float& v : chunk_sum) pin(v);

@@ -180,10 +180,11 @@ struct WarpgroupConfig {
   }
   // Whether two warpgroups ping-pong, i.e. pass the tensor cores to each other: one scales the sums
   // of its groups while the other's products run. Else both would wait for products at the same
-  // time.
+  // time. Of two operands of eight bits they come to alternate by themselves, but not where the end
+  // of a tile makes both begin the next one together.
   HEDDLE_BOTH constexpr bool ping_pongs() const {
-    return byte_tokens && !byte_operands && has_group_sums() && warpgroups == 2 &&
-           !splits_columns() && tile_m > kRowTile;
+    return byte_tokens && (!byte_operands || epilogue.finds_scales) && has_group_sums() &&
+           warpgroups == 2 && !splits_columns() && tile_m > kRowTile;
   }
   // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, magnitudes of
   // outputs, barriers.

@@ -59,13 +59,16 @@ struct WgmmaFoundRows {
     meet_group();
     find_scales(tokens, token_at);
     meet_group();
-    const int passes = S::kPairs ? tokens / kPassTokens * kTiles : kPasses;
-#pragma unroll 1
-    for (int pass = 0; pass < passes; ++pass) {
-      put_pass(sum, pass);
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int row_tile = pass % kTiles;
+      const int first = pass / kTiles * kPassTokens;
+      if (S::kPairs && first >= tokens) break;
+      // The place of the codes of two passes ago, which the barrier of the pass between has freed.
+      const u32 codes = memory.pass(warpgroup) + pass % 2 * kPassTokens * Config::value.kCodeRow;
+      put(sum, row_tile, first, codes);
       warpgroup_barrier(1 + warpgroup);
-      // What the next pass overwrites is what the one before this has read.
-      store_pass(pass, token_at);
+      store(codes, row_tile, first, token_at);
     }
   }
 
@@ -128,8 +131,9 @@ struct WgmmaFoundRows {
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
       for (int half = 0; half < (kGated ? 1 : 2); ++half) {
-        const float size = fabsf(value(sum[r][i + 2 * half]));
-        most = max_or_nan(most, is_inside(r, thread / 32, 8 * half) ? size : 0.0f);
+        float size = fabsf(value(sum[r][i + 2 * half]));
+        if (!is_inside(r, thread / 32, 8 * half)) size = 0.0f;
+        most = r + half == 0 ? size : max_or_nan(most, size);
       }
     }
     return most;
@@ -184,15 +188,7 @@ struct WgmmaFoundRows {
     }
   }
 
-  __device__ __forceinline__ u32 codes_of_pass(int pass) const {
-    return memory.pass(warpgroup) + pass % 2 * kPassTokens * Config::value.kCodeRow;
-  }
-  __device__ __forceinline__ void put_pass(const AllSums& sum, int pass) const {
-#pragma unroll
-    for (int i = 0; i < kPasses; ++i) {
-      if (i == pass) put(sum, i % kTiles, i / kTiles * kPassTokens, codes_of_pass(pass));
-    }
-  }
+  // Codes of a pass, of kPassTokens tokens from the warpgroup's first one on and 64 rows.
   __device__ __forceinline__ void put(const AllSums& sum, int row_tile, int first,
                                       u32 codes) const {
     const int lane = thread % 32;
@@ -228,19 +224,18 @@ struct WgmmaFoundRows {
 
   // Four threads write 64 rows of a token. Codes of a scale that is NaN are zero.
   template <class TokenAt>
-  __device__ __forceinline__ void store_pass(int pass, const TokenAt& token_at) const {
-    const int row_tile = pass % kTiles;
-    const int first = pass / kTiles * kPassTokens;
+  __device__ __forceinline__ void store(u32 codes, int row_tile, int first,
+                                        const TokenAt& token_at) const {
     const int warp = thread % 4;
     const int own = thread / 4;  // token
     constexpr int kVectors = (kPassTokens + 31) / 32;
-    const u32 from = codes_of_pass(pass) + own * Config::value.kCodeRow + 16 * warp;
-    u32x4 codes[kVectors];
+    const u32 from = codes + own * Config::value.kCodeRow + 16 * warp;
+    u32x4 values[kVectors];
     u32 inverses[kVectors];
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
       if (kPassTokens % 32 != 0 && own >= kPassTokens) continue;
-      codes[i] = load_shared_16(from + 32 * i * Config::value.kCodeRow);
+      values[i] = load_shared_16(from + 32 * i * Config::value.kCodeRow);
       inverses[i] = load_shared_4(memory.inverse(group(), first + 32 * i + own));
     }
 #pragma unroll
@@ -248,7 +243,7 @@ struct WgmmaFoundRows {
       if (kPassTokens % 32 != 0 && own >= kPassTokens) continue;
       const int token = token_at(first + 32 * i + own);
       if (token < 0) continue;
-      const u32x4& v = codes[i];
+      const u32x4& v = values[i];
       const u32 mask = inverses[i] != 0 ? 0xffffffffu : 0;
       const u32x4 sorted = {prmt<0x6420>(v.x, v.y) & mask, prmt<0x6420>(v.z, v.w) & mask,
                             prmt<0x7531>(v.x, v.y) & mask, prmt<0x7531>(v.z, v.w) & mask};

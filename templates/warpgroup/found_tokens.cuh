@@ -2,13 +2,16 @@
 // of tokens that are rows of the instruction: the four lanes that have a token have all 128 outputs
 // of its group.
 //
-// Budget of a thread with 64 sums, 32 of each of two tokens, computed, in instructions: 64 maxima,
-// 4 shuffles with as many maxima, 80 for two scales, 64 products, 32 codes of pairs and as many to
-// join and mask them, 4 stores to shared memory, 4 loads, 16 to sort, 4 stores of 16 bytes. That is
-// some 5 for each 32 outputs, and none of it waits for another warp.
+// Budget of a thread with 128 sums, 32 of each of four tokens, computed, in instructions: 128
+// maxima, 3 shuffles of them, 80 for a scale, 4 shuffles of it, 128 products, 64 codes of pairs, 64
+// to join and mask them, 8 stores to shared memory, 8 loads, 32 to sort, 8 stores of 16 bytes and
+// 120 for their addresses. That is some 5 for each 32 outputs, and none of it waits for another
+// warp.
 //
-// Order: 64 tokens by 128 outputs after another, of which a warp has 16 tokens: their codes go
-// through its own shared memory, so that a line of Y is written at once.
+// Order: the largest magnitudes of the lane's tokens; of the scales that follow each of the four
+// lanes makes one and tells the others; then 64 tokens by 128 outputs after another, of which a
+// warp has 16 tokens: their codes go through its own shared memory, so that lines of Y are written
+// whole.
 #pragma once
 
 #include "primitives/mma.cuh"
@@ -28,101 +31,162 @@ struct WgmmaFoundTokens {
   static constexpr int kRows = kGated ? 256 : 128;  // of a group
   static constexpr int kGroups = S::kRowTiles * 128 / kRows;
   static constexpr int kOutputs = 32;  // of a token, that a lane has
+  // Tokens of a lane, counted once for each group: eights of tiles of groups.
+  static constexpr int kTokens = kGroups * S::kTokenTiles * 2;
+  static_assert(kTokens == 2 || kTokens == 4);
+  using Sums = float[S::kRowTiles][S::kOwnSums];
 
   WgmmaMemory<Config> memory;
   const O& output;
   int m;
   int warpgroup, thread;  // of the warpgroup
   int first_row;          // of the tile
+  // Where only half of the sums are this block's, those of tokens g or of g + 8, in the places of
+  // g: 1 and the first of the eights. Else 2 and 0.
+  int eights, first_eight;
 
-  // With `eights` 1 sums of tokens g, or of g + 8, are there alone, in the places of g: those from
-  // `first_eight` on. `token_at(i)` is the warpgroup's ith token, or negative.
+  // `token_at(i)` is the warpgroup's ith token, or negative.
   template <class TokenAt>
-  __device__ __forceinline__ void run(const float (&sum)[S::kRowTiles][S::kOwnSums], int eights,
-                                      int first_eight, const TokenAt& token_at) const {
-    const int warp = thread / 32;
-    const u32 codes = memory.pass(warpgroup) + 16 * warp * kCodeRow;
+  __device__ __forceinline__ void run(Sums& sum, const TokenAt& token_at) const {
+    if constexpr (kGated) gate(sum);
+    float inverses[kTokens];
+    find_scales(sum, token_at, inverses);
 #pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      const int row = first_row + group * kRows;
-#pragma unroll
-      for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-        const auto token = [&](int i) {
-          return token_at(64 * tile + 16 * warp + 8 * first_eight + i);
-        };
-        warp_barrier();  // codes before these have been read
-#pragma unroll
-        for (int eight = 0; eight < 2; ++eight) {
-          if (S::kPairs && eight >= eights) break;
-          put(sum, group, 32 * tile * 2 + 2 * eight, row, token(8 * eight + thread % 32 / 4),
-              codes + 8 * eight * kCodeRow);
-        }
-        warp_barrier();
-        store(codes, eights, row, token);
-      }
+    for (int i = 0; i < kTokens; i += 2) {
+      put(sum, i, inverses);
+      warp_barrier();
+      store(i, token_at);
+      warp_barrier();  // the next codes take the place of these
     }
   }
 
  private:
-  // Of the lane's token of eight, whose first sum is at i.
-  __device__ __forceinline__ void put(const float (&sum)[S::kRowTiles][S::kOwnSums], int group,
-                                      int i, int row, int token, u32 codes) const {
-    const int lane = thread % 32;
-    float y[kOutputs];
+  static __device__ __forceinline__ constexpr int group_of(int i) { return i / 2 / S::kTokenTiles; }
+  static __device__ __forceinline__ constexpr int tile_of(int i) { return i / 2 % S::kTokenTiles; }
+  __device__ __forceinline__ int row_of(int group) const { return first_row + group * kRows; }
+  // The first token of eight of a warp's, in the warpgroup.
+  __device__ __forceinline__ int eight_of(int tile, int eight) const {
+    return 64 * tile + thread / 32 * 16 + 8 * (first_eight + eight);
+  }
+
+  // Outputs in the places of gates: eight rows are gates, the next eight their ups.
+  static __device__ __forceinline__ void gate(Sums& sum) {
 #pragma unroll
-    for (int j = 0; j < kOutputs; j += 2) {
-      outputs(sum, group, i, j, y);
-      if (S::kRowsMayEnd && row + (kGated ? 8 : 4) * j >= output.shape.n) y[j] = y[j + 1] = 0.0f;
+    for (int r = 0; r < S::kRowTiles; ++r) {
+#pragma unroll
+      for (int i = 0; i < S::kOwnSums; i += i % 4 == 3 ? 5 : 1) {
+        sum[r][i] = activate_gated<O::kActivation, O::kLimit>(sum[r][i], sum[r][i + 4]);
+      }
     }
-    float most = 0.0f;
+  }
+  // Of the lane's ith token outputs j and j + 1, j even, which are of eight rows, or of a row
+  // block.
+  static __device__ __forceinline__ const float* two_outputs(const Sums& sum, int i, int j) {
+    const int of_token = 64 * tile_of(i) + i % 2 * 2;
+    return kGated ? sum[j / 16] + of_token + j % 16 * 4 : sum[group_of(i)] + of_token + j * 2;
+  }
+  __device__ __forceinline__ bool is_inside(int group, int j) const {
+    return !S::kRowsMayEnd || row_of(group) + (kGated ? 8 : 4) * j < output.shape.n;
+  }
+
+  // What the outputs of each token are multiplied by; 0 if their scale is NaN. Of the four lanes of
+  // a token each keeps half of the tokens twice, or of two tokens once.
+  template <class TokenAt>
+  __device__ __forceinline__ void find_scales(const Sums& sum, const TokenAt& token_at,
+                                              float (&inverses)[kTokens]) const {
+    float most[kTokens];
 #pragma unroll
-    for (const float v : y) most = max_or_nan(most, fabsf(v));
-    const FoundScale scale = Result::scale_of(largest_of_lanes<4>(most));
-    if (lane % 4 == 0 && token >= 0 && (!S::kRowsMayEnd || row < output.shape.n)) {
+    for (int i = 0; i < kTokens; ++i) {
+      most[i] = 0.0f;
+#pragma unroll
+      for (int j = 0; j < kOutputs; j += 2) {
+        const float* y = two_outputs(sum, i, j);
+        const float two = max_or_nan(fabsf(y[0]), fabsf(y[1]));
+        most[i] = max_or_nan(most[i], is_inside(group_of(i), j) ? two : 0.0f);
+      }
+    }
+    const int lane = thread % 32;
+#pragma unroll
+    for (int mask = 2, half = kTokens / 2; mask >= 1; mask /= 2, half /= 2) {
+      const bool upper = (lane & mask) != 0;
+#pragma unroll
+      for (int i = 0; i < (half > 0 ? half : 1); ++i) {
+        const float given = half > 0 && !upper ? most[i + half] : most[i];
+        const float kept = half > 0 && upper ? most[i + half] : most[i];
+        most[i] = max_or_nan(kept, shuffle_xor(given, mask));
+      }
+    }
+    const FoundScale scale = Result::scale_of(most[0]);
+    const u32 inverse = bits_of_float(scale.of_codes.inverse) & scale.of_codes.mask;
+    constexpr int kLanes = 4 / kTokens;  // that have the same token
+    const int own = lane % 4 / kLanes;
+    const int row = row_of(group_of(own));
+    const int token = token_at(eight_of(tile_of(own), own % 2) + lane / 4);
+    const bool is_mine = lane % kLanes == 0 && (!S::kPairs || own % 2 < eights);
+    if (is_mine && token >= 0 && (!S::kRowsMayEnd || row < output.shape.n)) {
       output.store_scale(token, row, m, scale);
     }
-    // A lane's element of a matrix are its two codes of eight outputs, then those of the next
-    // eight.
-    u32 v[kOutputs / 4];
 #pragma unroll
-    for (int j = 0; j < kOutputs / 4; ++j) v[j] = Result::Codes::four(y + 4 * j, scale.of_codes);
-    const u32 to = codes + lane % 8 * kCodeRow + lane / 8 * 16;
-    store_matrices(to, {v[0], v[1], v[2], v[3]});
-    store_matrices(to + 64, {v[4], v[5], v[6], v[7]});
+    for (int i = 0; i < kTokens; ++i) {
+      inverses[i] = float_from_bits(shuffle(inverse, lane / 4 * 4 + i * kLanes));
+    }
   }
-  // Two outputs from y[j] on, of eight rows or, with gates, of a row block.
-  static __device__ __forceinline__ void outputs(const float (&sum)[S::kRowTiles][S::kOwnSums],
-                                                 int group, int i, int j, float (&y)[kOutputs]) {
-    if constexpr (kGated) {
-      const float* gates = sum[j / 16] + i + j % 16 * 4;
-      y[j] = activate_gated<O::kActivation, O::kLimit>(gates[0], gates[4]);
-      y[j + 1] = activate_gated<O::kActivation, O::kLimit>(gates[1], gates[5]);
-    } else {
-      y[j] = sum[group][i + 2 * j];
-      y[j + 1] = sum[group][i + 2 * j + 1];
+
+  __device__ __forceinline__ u32 codes() const {
+    return memory.pass(warpgroup) + thread / 32 * 16 * kCodeRow;
+  }
+  // Codes of the lane's tokens i and i + 1. A lane's element of a matrix are its two codes of eight
+  // outputs, then those of the next eight.
+  __device__ __forceinline__ void put(const Sums& sum, int i,
+                                      const float (&inverses)[kTokens]) const {
+    const int lane = thread % 32;
+    const u32 to = codes() + lane % 8 * kCodeRow + lane / 8 * 16;
+#pragma unroll
+    for (int eight = 0; eight < 2; ++eight) {
+      if (S::kPairs && eight >= eights) break;
+      const float inverse = inverses[i + eight];
+      const u32 mask = bits_of_float(inverse) != 0 ? 0xffffffffu : 0;
+      u32 v[kOutputs / 4];
+#pragma unroll
+      for (int j = 0; j < kOutputs / 4; ++j) {
+        const float* low = two_outputs(sum, i + eight, 4 * j);
+        const float* high = two_outputs(sum, i + eight, 4 * j + 2);
+        v[j] = prmt<0x5410>(Result::pair(low[0], low[1], inverse),
+                            Result::pair(high[0], high[1], inverse)) &
+               mask;
+      }
+      const u32 place = to + 8 * eight * kCodeRow;
+      store_matrices(place, {v[0], v[1], v[2], v[3]});
+      store_matrices(place + 64, {v[4], v[5], v[6], v[7]});
     }
   }
 
   // Eight lanes write 128 outputs of a token.
-  template <class Token>
-  __device__ __forceinline__ void store(u32 codes, int eights, int row,
-                                        const Token& token_at) const {
+  template <class TokenAt>
+  __device__ __forceinline__ void store(int i, const TokenAt& token_at) const {
     const int lane = thread % 32;
-    const int own_row = row + lane % 8 * (kRows / 8);
+    const int row = row_of(group_of(i)) + lane % 8 * (kRows / 8);
+    const u32 from = codes() + lane / 8 * kCodeRow + lane % 8 * 16;
+    u32x4 codes_of_four[4];
 #pragma unroll
-    for (int i = 0; i < 16; i += 4) {
-      if (S::kPairs && i >= 8 * eights) break;
-      const u32x4 v = load_shared_16(codes + (i + lane / 8) * kCodeRow + lane % 8 * 16);
-      const int token = token_at(i + lane / 8);
+    for (int j = 0; j < 4; ++j) {
+      if (S::kPairs && j >= 2 * eights) break;
+      codes_of_four[j] = load_shared_16(from + 4 * j * kCodeRow);
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (S::kPairs && j >= 2 * eights) break;
+      const int token = token_at(eight_of(tile_of(i), 0) + 4 * j + lane / 8);
       if (token < 0) continue;
+      const u32x4& v = codes_of_four[j];
       const u32x4 sorted = {prmt<0x5410>(v.x, v.y), prmt<0x5410>(v.z, v.w), prmt<0x7632>(v.x, v.y),
                             prmt<0x7632>(v.z, v.w)};
-      u8* const y = output.y + output.offset_of(token, own_row);
+      u8* const y = output.y + output.offset_of(token, row);
       if constexpr (!S::kRowsMayEnd) {
         store_global_16(y, sorted);
       } else {
-        if (own_row < output.shape.n) store_global_8(y, sorted.x, sorted.y);
-        if (own_row + O::kRows < output.shape.n) store_global_8(y + 8, sorted.z, sorted.w);
+        if (row < output.shape.n) store_global_8(y, sorted.x, sorted.y);
+        if (row + O::kRows < output.shape.n) store_global_8(y + 8, sorted.z, sorted.w);
       }
     }
   }

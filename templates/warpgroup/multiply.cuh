@@ -11,6 +11,7 @@
 #include "primitives/sync.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
+#include "warpgroup/ping_pong.cuh"
 #include "warpgroup/products.cuh"
 #include "warpgroup/release.cuh"
 #include "warpgroup/stage.cuh"
@@ -31,11 +32,11 @@ struct WgmmaMultiply {
   static constexpr bool kMayHaveNone = kSharesChunks && S::kLastChunks == 1;
 
   WgmmaRelease<Config> release;
-  int warpgroup, warp;   // of the warpgroup
-  u32 ping_pong_parity;  // of the phase in which the tensor cores become its own, with kPingPong
-  int row_block;         // in the tile, of the warp's first row tile
-  int first_chunk;       // that the warpgroup multiplies, of a stage's
-  int first_half;        // of those that a stage has of a chunk
+  int warpgroup, warp;  // of the warpgroup
+  WgmmaPingPong<Config> ping_pong;
+  int row_block;    // in the tile, of the warp's first row tile
+  int first_chunk;  // that the warpgroup multiplies, of a stage's
+  int first_half;   // of those that a stage has of a chunk
 
   using Sum = typename Config::Sums::Sum;
   using GroupSum = typename Config::Products::Sum;
@@ -52,7 +53,7 @@ struct WgmmaMultiply {
       : release(memory, lane),
         warpgroup(warpgroup),
         warp(warp),
-        ping_pong_parity(warpgroup == 0 ? 1 : 0),
+        ping_pong(warpgroup),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_chunk(kSharesChunks ? warpgroup : 0),
         first_half(S::kSplitsChunks ? warpgroup : 0),
@@ -152,9 +153,11 @@ struct WgmmaMultiply {
       }
       if (kHasGroupSums && Steps::ends_group(step) && Steps::kGroupSumSets == 1)
         load_scales(chunk, tile);
-      if (S::kPingPong && Steps::begins_group(tile)) wait_for_tensor_cores();
+      if (S::kPingPong && Steps::begins_group(tile)) ping_pong.wait(release.memory, warpgroup);
       issue(set, r, tile, columns, into);
-      if (S::kPingPong && Steps::ends_group(step)) pass_tensor_cores();
+      if (S::kPingPong && Steps::ends_group(step)) {
+        ping_pong.pass(release.memory, warpgroup, release.is_first_lane);
+      }
       // The step that used the next set has ended, and with it one of the stage before.
       wgmma_wait<Steps::kSets - 1>();
       if (kHasGroupSums && Steps::ends_group(before) && in_time) retire(before, 1 - into);
@@ -162,16 +165,6 @@ struct WgmmaMultiply {
         load_scales(chunk, tile);
       if (step == Steps::kSets - 2) release.run(previous);
     }
-  }
-
-  // The first warpgroup begins: a fresh barrier counts as one whose phase of parity 1
-  // has ended. Both have as many groups.
-  __device__ __forceinline__ void wait_for_tensor_cores() {
-    mbarrier_wait(release.memory.ping_pong_barrier(warpgroup), ping_pong_parity);
-    ping_pong_parity ^= 1;
-  }
-  __device__ __forceinline__ void pass_tensor_cores() const {
-    mbarrier_arrive_if(release.is_first_lane, release.memory.ping_pong_barrier(1 - warpgroup));
   }
 
   __device__ __forceinline__ void load_scales(u32 chunk, int tile) {

@@ -76,9 +76,15 @@ struct WgmmaStore {
     piece.first_token = static_cast<int>(first_token);
     if constexpr (S::kFindsInRegisters && S::kTokenRows) {
       const bool is_half = S::kPairs && tokens < S::kOwnTokens;
-      WgmmaFoundTokens<Config>{memory, output, m, warpgroup, thread, 64 * piece.row_tile}.run(
-          sum, is_half ? 1 : 2, is_half && place != 0 ? 1 : 0,
-          [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
+      WgmmaFoundTokens<Config>{memory,
+                               output,
+                               m,
+                               warpgroup,
+                               thread,
+                               64 * piece.row_tile,
+                               is_half ? 1 : 2,
+                               is_half && place != 0 ? 1 : 0}
+          .run(sum, [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
     } else if constexpr (S::kFindsInRegisters) {
       if constexpr (kScales) scale(sum, place, tokens);
       WgmmaFoundRows<Config>{memory, output, m, warpgroup, thread, first_tile_of(piece)}.run(
