@@ -16,12 +16,12 @@ struct WgmmaPingPong {
   __device__ __forceinline__ explicit WgmmaPingPong(int warpgroup)
       : parity(warpgroup == 0 ? 1 : 0) {}
 
-  __device__ __forceinline__ void wait(WgmmaMemory<Config> memory, int warpgroup) {
+  __device__ __forceinline__ void wait(const WgmmaMemory<Config>& memory, int warpgroup) {
     mbarrier_wait(memory.ping_pong_barrier(warpgroup), parity);
     parity ^= 1;
   }
   // By each warp, once its products are on their way.
-  static __device__ __forceinline__ void pass(WgmmaMemory<Config> memory, int warpgroup,
+  static __device__ __forceinline__ void pass(const WgmmaMemory<Config>& memory, int warpgroup,
                                               bool is_first_lane) {
     mbarrier_arrive_if(is_first_lane, memory.ping_pong_barrier(1 - warpgroup));
   }

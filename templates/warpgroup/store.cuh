@@ -74,21 +74,8 @@ struct WgmmaStore {
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    if constexpr (S::kFindsInRegisters && S::kTokenRows) {
-      const bool is_half = S::kPairs && tokens < S::kOwnTokens;
-      WgmmaFoundTokens<Config>{memory,
-                               output,
-                               m,
-                               warpgroup,
-                               thread,
-                               64 * piece.row_tile,
-                               is_half ? 1 : 2,
-                               is_half && place != 0 ? 1 : 0}
-          .run(sum, [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
-    } else if constexpr (S::kFindsInRegisters) {
-      if constexpr (kScales) scale(sum, place, tokens);
-      WgmmaFoundRows<Config>{memory, output, m, warpgroup, thread, first_tile_of(piece)}.run(
-          sum, tokens, [&](int i) { return token_at(piece, place + i); });
+    if constexpr (S::kFindsInRegisters) {
+      find_in_registers(piece, sum, place, tokens);
     } else if constexpr (Config::value.epilogue.finds_scales) {
       run_groups(piece, sum, place, tokens);
     } else if constexpr (S::kTokenRows) {
@@ -99,6 +86,31 @@ struct WgmmaStore {
   }
 
  private:
+  __device__ __forceinline__ void find_in_registers(const Piece& piece,
+                                                    Sum (&sum)[S::kRowTiles][S::kOwnSums],
+                                                    int place, int tokens) const {
+    if constexpr (kScales) scale(sum, place, tokens);
+    // As with the tokens' numbers, places of the thread in shared memory.
+    u32 own = thread;
+    pin(own);
+    const int own_thread = static_cast<int>(own);
+    if constexpr (S::kTokenRows) {
+      const bool is_half = S::kPairs && tokens < S::kOwnTokens;
+      WgmmaFoundTokens<Config>{memory,
+                               output,
+                               m,
+                               warpgroup,
+                               own_thread,
+                               64 * piece.row_tile,
+                               is_half ? 1 : 2,
+                               is_half && place != 0 ? 1 : 0}
+          .run(sum, [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
+    } else {
+      WgmmaFoundRows<Config>{memory, output, m, warpgroup, own_thread, first_tile_of(piece)}.run(
+          sum, tokens, [&](int i) { return token_at(piece, place + i); });
+    }
+  }
+
   __device__ __forceinline__ void run_row_tiles(const Piece& piece,
                                                 Sum (&sum)[S::kRowTiles][S::kOwnSums], int place,
                                                 int tokens) const {

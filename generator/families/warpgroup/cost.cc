@@ -107,6 +107,17 @@ double WgmmaClocks::pair_exchange() const {
   return costs_[kExchange] / 3 + tile_bytes() / 2 / costs_[kSumBytes];
 }
 
+// Instructions of a warp, counted in SASS of tiles of 256 tokens by 128 rows with scales of tokens
+// and channels or of blocks, for each 32 outputs.
+double WgmmaClocks::finding() const {
+  if (!c_.epilogue.finds_scales) return 0;
+  constexpr double kOfTokenRows = 6.4 - 5.0, kInRegisters = 10.5 - 6.6, kInTwoTurns = 38 - 15;
+  const double instructions = c_.has_token_rows()       ? kOfTokenRows
+                              : c_.finds_in_registers() ? kInRegisters
+                                                        : kInTwoTurns;
+  return instructions * c_.tile_m * c_.tile_n / 32 / costs_[kIssue];
+}
+
 double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const {
   // Each half of the cache has copies of what its SMs read, and the weights go through it, too.
   constexpr std::int64_t kShareOfL2 = 4;

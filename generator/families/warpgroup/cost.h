@@ -26,6 +26,8 @@ class WgmmaClocks {
   double late_exchange(double blocks) const;
   // Clocks that a pair of blocks in a cluster takes to exchange its sums.
   double pair_exchange() const;
+  // The scales that a tile's outputs find, beside what outputs of 16 bits take.
+  double finding() const;
   // The tokens of so many tiles whose blocks are not in step along K: what the L2 cache does not
   // keep of them comes from memory for each tile. `tokens`: of all these tiles, each counted once.
   double reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const;

@@ -44,6 +44,14 @@ bool leaves_one_chunk(const GemmSpec& spec, const device::WarpgroupConfig& c) {
   return leaves_few_registers(c) && has_two_row_tiles(c);
 }
 
+// Chunks of a stage, at most: outputs whose scales are found have places of a thread beside those
+// of the words, too.
+int most_stage_chunks(const GemmSpec& spec, const device::WarpgroupConfig& c) {
+  if (leaves_one_chunk(spec, c)) return 1;
+  const bool has_places = c.epilogue.finds_scales && converts_sums(spec, c);
+  return has_places && sum_registers(c) >= kMostShortGroupSums ? 2 : 4;
+}
+
 // As far as ptxas spills nothing, with zero points and gates, too.
 int most_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
   if (c.byte_operands) return kMostByteSums;
@@ -89,8 +97,12 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   reasons.unless(!converts_sums(spec, c) || !has_two_row_tiles(c), "/tile/n",
                  "sums of groups of INT8 have registers for one row tile of a warpgroup", c.tile_n,
                  "64, 128");
-  reasons.unless(c.stage_chunks == 1 || !leaves_one_chunk(spec, c), "/tile/k",
-                 "the sums of such a tile leave registers for stages of one chunk", columns, "128");
+  const int most_chunks = most_stage_chunks(spec, c);
+  reasons.unless(c.stage_chunks <= most_chunks, "/tile/k",
+                 most_chunks == 1
+                     ? "the sums of such a tile leave registers for stages of one chunk"
+                     : "the sums of such a tile leave registers for stages of two chunks",
+                 columns, most_chunks == 1 ? "128" : "128, 256");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
   only(tile.warps_m, 1, "/tile/warps_m", "the warps of wgmma lie along N");

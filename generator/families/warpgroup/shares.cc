@@ -55,6 +55,7 @@ class Ways {
         clocks_(plan, c, most_tokens(c, m), costs),
         tile_stages_(c.total_units()),
         stage_clocks_(clocks_.stage()),
+        finding_clocks_(clocks_.finding()),
         row_sets_(row_sets_of(c)),
         token_tiles_(ceil_div(most_tokens(c, m), c.tile_m)),
         tiles_(row_sets_ * token_tiles_),
@@ -102,12 +103,14 @@ class Ways {
   double clocks(const Way& way) const {
     switch (way.kind) {
       case Way::kAlone:
-        return clocks_of(ceil_div(tiles_, workers_) * tile_stages_);
+        return clocks_of(ceil_div(tiles_, workers_) * tile_stages_) +
+               finding(ceil_div(tiles_, workers_));
       case Way::kPairs:
-        return clocks_of(ceil_div(tile_stages_, kWgmmaCluster)) + clocks_.pair_exchange();
+        return clocks_of(ceil_div(tile_stages_, kWgmmaCluster)) + clocks_.pair_exchange() +
+               finding(1) / kWgmmaCluster;
       case Way::kParts:
         return clocks_of(ceil_div(tile_stages_, way.parts)) +
-               clocks_.exchange(static_cast<double>(way.parts));
+               clocks_.exchange(static_cast<double>(way.parts)) + finding(1);
       case Way::kAllBlocks:
         break;
     }
@@ -115,7 +118,7 @@ class Ways {
     const double last_wave = std::max(clocks_of(ceil_div(left() * tile_stages_, workers_)),
                                       clocks_.reading_tokens_apart(left(), tokens_left()));
     return clocks_of(tiles_ / workers_ * tile_stages_) + last_wave +
-           clocks_.late_exchange(blocks_of_tile);
+           clocks_.late_exchange(blocks_of_tile) + finding(tiles_ / workers_ + 1);
   }
 
  private:
@@ -138,6 +141,8 @@ class Ways {
   }
 
   int blocks(std::int64_t clusters) const { return static_cast<int>(clusters * c_.cluster); }
+  // Of the outputs of so many tiles.
+  double finding(std::int64_t tiles) const { return static_cast<double>(tiles) * finding_clocks_; }
   double clocks_of(std::int64_t stages) const {
     return static_cast<double>(stages) * stage_clocks_;
   }
@@ -146,6 +151,7 @@ class Ways {
   const WgmmaClocks clocks_;
   const std::int64_t tile_stages_;
   const double stage_clocks_;
+  const double finding_clocks_;
   const std::int64_t row_sets_;
   const std::int64_t token_tiles_;
   const std::int64_t tiles_;
