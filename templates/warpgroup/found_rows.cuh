@@ -12,7 +12,8 @@
 //   inverses 32 loads, products 128, codes 64, pairs of them 32
 //   to shared memory 8 stores, back 8 loads, 32 to sort, 8 stores of 16 bytes
 //
-// or some 6 for each 32 outputs, and 3 barriers a tile and one a pass.
+// or some 6 for each 32 outputs, with addresses 8, beside 2.6 that scale sums of tokens and
+// channels, and 3 barriers a tile and one a pass.
 //
 // Order: magnitudes of each warp to shared memory; a thread for each token makes its scale of all
 // warps' and puts its inverse there; each pass of tokens becomes codes, which stmatrix transposes
@@ -54,7 +55,8 @@ struct WgmmaFoundRows {
   template <class TokenAt>
   __device__ __forceinline__ void run(AllSums& sum, int tokens, const TokenAt& token_at) const {
     if constexpr (kGated) gate(sum, tokens);
-    warpgroup_barrier(1 + warpgroup);  // codes of the tile before have been read
+    // Codes of the tile before have been read; with scales of tokens these have waited for it.
+    if constexpr (!S::kByteTokens || S::kScalesBlocks) warpgroup_barrier(1 + warpgroup);
     put_magnitudes(sum, tokens);
     meet_group();
     find_scales(tokens, token_at);
@@ -78,9 +80,8 @@ struct WgmmaFoundRows {
     warpgroups_barrier<kGroupWarpgroups>(kGroupWarpgroups == 1 ? 1 + warpgroup
                                                                : 1 + S::kWarpgroups + group());
   }
-  __device__ __forceinline__ int group() const {
-    return warpgroup / kGroupWarpgroups;
-  }  // of the tile
+  // Of the tile.
+  __device__ __forceinline__ int group() const { return warpgroup / kGroupWarpgroups; }
 
   // Outputs in the places of gates. Sums that are scaled may be zeros with a sign.
   __device__ __forceinline__ static void gate(AllSums& sum, int tokens) {

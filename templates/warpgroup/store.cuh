@@ -95,16 +95,11 @@ struct WgmmaStore {
     pin(own);
     const int own_thread = static_cast<int>(own);
     if constexpr (S::kTokenRows) {
-      const bool is_half = S::kPairs && tokens < S::kOwnTokens;
-      WgmmaFoundTokens<Config>{memory,
-                               output,
-                               m,
-                               warpgroup,
-                               own_thread,
-                               64 * piece.row_tile,
-                               is_half ? 1 : 2,
-                               is_half && place != 0 ? 1 : 0}
-          .run(sum, [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
+      const int eights = S::kPairs && tokens < S::kOwnTokens ? 1 : 2;
+      const int first = eights == 1 && place != 0 ? 1 : 0;
+      const WgmmaFoundTokens<Config> found{
+          memory, output, m, warpgroup, own_thread, 64 * piece.row_tile, eights, first};
+      found.run(sum, [&](int i) { return token_at(piece, S::kBoxTokens * warpgroup + i); });
     } else {
       WgmmaFoundRows<Config>{memory, output, m, warpgroup, own_thread, first_tile_of(piece)}.run(
           sum, tokens, [&](int i) { return token_at(piece, place + i); });
