@@ -49,7 +49,7 @@ bool leaves_one_chunk(const GemmSpec& spec, const device::WarpgroupConfig& c) {
 int most_stage_chunks(const GemmSpec& spec, const device::WarpgroupConfig& c) {
   if (leaves_one_chunk(spec, c)) return 1;
   const bool has_places = c.epilogue.finds_scales && converts_sums(spec, c);
-  return has_places && sum_registers(c) >= kMostShortGroupSums ? 2 : 4;
+  return has_places && sum_registers(c) >= kMostShortGroupSums ? 2 : c.stage_chunks;
 }
 
 // As far as ptxas spills nothing, with zero points and gates, too.
