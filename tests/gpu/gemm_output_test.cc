@@ -105,18 +105,29 @@ TEST_F(GroupsGpu, WithFloatZeroPointsAndPreScale) {
   check_groups(spec, {1, 40, 300});
 }
 
-TEST_F(GroupsGpu, OfBytesOnOlderPaths) {
-  for (const Path path : {Path::kTuring, Path::kAmpere}) {
-    if (path == Path::kAmpere && !has_async_copies(target())) continue;
-    GemmSpec spec = byte_gemm(1360, 1184, kInt8);
-    spec.path = path;
-    check_groups(spec, {1, 16, 33, 100, 300});
-    spec = byte_gemm(144, 7168, kInt8);
-    spec.path = path;
-    spec.activation_scale.symmetric = false;
-    check_groups(spec, {1, 32, 100});
-  }
-  if (!has_fp8_mma(target())) return;
+TEST_F(GroupsGpu, OfInt8Turing) {
+  GemmSpec spec = byte_gemm(1360, 1184, kInt8);
+  spec.path = Path::kTuring;
+  check_groups(spec, {1, 16, 33, 100, 300});
+  spec = byte_gemm(144, 7168, kInt8);
+  spec.path = Path::kTuring;
+  spec.activation_scale.symmetric = false;
+  check_groups(spec, {1, 32, 100});
+}
+
+TEST_F(GroupsGpu, OfInt8Ampere) {
+  if (!has_async_copies(target())) GTEST_SKIP() << "no cp.async";
+  GemmSpec spec = byte_gemm(1360, 1184, kInt8);
+  spec.path = Path::kAmpere;
+  check_groups(spec, {1, 16, 33, 100, 300});
+  spec = byte_gemm(144, 7168, kInt8);
+  spec.path = Path::kAmpere;
+  spec.activation_scale.symmetric = false;
+  check_groups(spec, {1, 32, 100});
+}
+
+TEST_F(GroupsGpu, OfFp8Ampere) {
+  if (!has_fp8_mma(target())) GTEST_SKIP() << "no FP8 in mma.sync";
   GemmSpec spec = byte_gemm(1360, 1184, kFp8E4m3);
   spec.path = Path::kAmpere;
   check_groups(spec, {1, 16, 33, 100, 300});
@@ -126,6 +137,10 @@ TEST_F(GroupsGpu, OfBytes) {
   if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
   check_groups(byte_gemm(1360, 1184, kInt8), {1, 16, 33, 64, 100, 200, 600});
   check_groups(byte_gemm(1360, 1184, kFp8E4m3), {1, 16, 33, 64, 100, 200, 600});
+}
+
+TEST_F(GroupsGpu, OfBytesThatAreScaledInGroups) {
+  if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
   check_groups(four_bit_gemm(1360, 1152, kInt8), {1, 16, 33, 64, 100, 200, 600});
   check_groups(block_gemm(1280, 1184), {1, 16, 33, 64, 100, 200, 600});
 }
