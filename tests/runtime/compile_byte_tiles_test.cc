@@ -94,6 +94,24 @@ std::vector<int> archs() {
   return archs;
 }
 
+// Few warps that copy much of a stage each: what the planner takes for many rows and few tokens.
+TEST(CompileByteTilesOfLargeMatrices, WithoutSpills) {
+  GemmSpec spec = byte_gemm(14336, 14336, DType::kInt8);
+  spec.shape.m_max = 32;
+  const auto check = [&](const char* gpu) {
+    const Target target = target_from_name(gpu);
+    const Plan plan = resolve(Spec::from_gemm(spec), target);
+    std::vector<Source> sources;
+    for (std::size_t i = 0; i < plan.kernels.size(); ++i) sources.push_back(render(plan, i));
+    expect_no_spills(sources, target);
+  };
+  check("a30");
+  spec.output = DType::kInt8;
+  spec.output_scale.granularity = RowGranularity::kGroup;
+  check("a30");
+  check("a100");
+}
+
 INSTANTIATE_TEST_SUITE_P(Archs, CompileByteTiles, testing::ValuesIn(archs()),
                          [](const auto& info) { return "sm_" + std::to_string(info.param); });
 

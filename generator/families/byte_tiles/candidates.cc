@@ -172,12 +172,15 @@ class Candidates {
   }
 
   // Whether the compiler has registers for the sums beside two sets of fragments, a stage that goes
-  // through registers, and addresses: what these take was found by compiling.
+  // through registers, and addresses, more of them where a thread copies much of a stage: what
+  // these take was found by compiling.
   bool fits_registers(const ByteTilesConfig& c, int blocks_per_sm) const {
     const int sets = c.converts ? 3 : 2;  // one set, and the same in FP16
     const int others = c.converts ? 96 : 40;
     const int fragments = sets * (4 * c.row_tiles() + 2 * c.token_tiles());
-    const int held = c.by_registers ? c.stage_bytes() / (4 * c.threads()) : 0;
+    constexpr int kUsualCopies = 16;  // of 16 bytes
+    const int copies = c.stage_bytes() / (16 * c.threads());
+    const int held = c.by_registers ? 4 * copies : std::max(copies - kUsualCopies, 0);
     return sum_registers(c) + fragments + held + others <=
            register_budget(target_, c.threads(), blocks_per_sm);
   }
