@@ -24,6 +24,7 @@ using device::TokenValues;
 using A = KernelArgument;
 
 constexpr int kMostSplit = 8;  // thread blocks of a cluster, on every GPU that has them
+constexpr int kUsualStageChunks = 4;
 
 bool honours(const TileSpec& tile, const StreamConfig& c) {
   return allows(tile.m, c.token_tiles() * kTokenTile) && allows(tile.n, device::Chunk::kRows) &&
@@ -75,13 +76,14 @@ class Candidates {
   }
   // Rows may be so long that only few warps with short stages leave room for tokens. Of 16 bits
   // tiles multiply these.
-  void add_shortest_if_none() {
+  void add_short_if_none() {
+    if (!base_.has_codes() || !kernels_.empty()) return;
+    const int split = spec_.tile.split_k.value_or(has_multicast(target_) ? kMostSplit : 1);
+    add_short(split, base_);
+    if (!base_.bulk_tokens) return;
     StreamConfig c = base_;
-    if (!base_.has_codes() || !settle_split(has_multicast(target_) ? kMostSplit : 1, c)) return;
-    c.stage_chunks = 1;
-    for (c.warps_k = kUsualStreamWarps; c.warps_k > 0 && kernels_.empty(); --c.warps_k) {
-      if (c.warps_k <= c.shape.chunks / c.split_k) add(c);
-    }
+    c.bulk_tokens = false;
+    add_short(split, c);
   }
 
   std::vector<PlannedKernel> take() { return std::move(kernels_); }
@@ -108,6 +110,16 @@ class Candidates {
     for (const int warps : {6, 8, 12, kManyStreamWarps}) {
       if (warps == usual.warps || warps > chunks || !allows(spec_.tile.warps_k, warps)) continue;
       add_stages(c, warps, stream_stage_chunks(layout_, split, warps));
+    }
+  }
+
+  void add_short(int split, StreamConfig c) {
+    if (!settle_split(split, c)) return;
+    for (c.warps_k = kUsualStreamWarps; c.warps_k > 0; --c.warps_k) {
+      if (c.warps_k > c.shape.chunks / c.split_k) continue;
+      for (c.stage_chunks = kUsualStageChunks; c.stage_chunks > 0; c.stage_chunks /= 2) {
+        if (c.stage_chunks <= c.most_chunks()) add(c);
+      }
     }
   }
 
@@ -199,8 +211,8 @@ std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& p
     candidates.add_split(*spec.tile.split_k);
   } else {
     for (int split = 1; split <= kMostSplit; split *= 2) candidates.add_split(split);
-    if (!sets_any(spec.tile)) candidates.add_shortest_if_none();
   }
+  candidates.add_short_if_none();
   return candidates.take();
 }
 
@@ -219,7 +231,7 @@ std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, con
     if (has_wgmma(plan.target)) return {};
     std::int64_t most = m.max - 1;  // tokens that a stream serves
     while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
-    return refuse_byte_stream(plan, m, most);
+    return refuse_byte_stream(plan, m, most < spec.shape.m_min ? 0 : most);
   }
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};

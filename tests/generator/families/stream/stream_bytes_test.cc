@@ -174,11 +174,23 @@ TEST(StreamBytes, TakeLongRowsWithFewWarps) {
   EXPECT_GE(config_of<StreamConfig>(usual.kernels.front()).warps_k, 6);
   const Plan longest = plan_of(of_columns(98304, 1), "rtx5090");
   EXPECT_EQ(config_of<StreamConfig>(longest.kernels.front()).warps_k, 1);
+  // Tiles that such kernels have can be asked for.
+  GemmSpec tile = of_columns(4096, 16);
+  tile.path = Path::kHopper;
+  const Plan free = plan_of(tile, "rtx5090");
+  for (const bool has_warps : {false, true}) {
+    tile.tile.n = 16;
+    if (has_warps) tile.tile.warps_k = config_of<StreamConfig>(free.kernels.front()).warps_k;
+    EXPECT_EQ(plan_of(tile, "rtx5090").kernels.front().shared_bytes,
+              free.kernels.front().shared_bytes);
+  }
   for (const std::int64_t m : {1, 8, 16}) {
     const Spec spec = Spec::from_gemm(of_columns(131072, m));
     EXPECT_EQ(refused_fields(spec, "rtx5090"), Pointers{"/shape/k"});
   }
-  const std::string says = refusal(of_columns(28672, 16), "rtx5090");
+  GemmSpec few = of_columns(28672, 16);
+  few.shape.m_min = 1;
+  const std::string says = refusal(few, "rtx5090");
   EXPECT_NE(says.find("shorter rows, M up to 3, or"), std::string::npos) << says;
   EXPECT_FALSE(plan_of(of_columns(28672, 3), "rtx5090").kernels.empty());
 }
