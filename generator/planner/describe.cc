@@ -176,6 +176,15 @@ std::string describe_gemm(const GemmSpec& spec) {
                                   : " by the launch's scale");
 }
 
+// Scales of rows of so many columns, column_major: lines of groups, or words of four of them.
+std::string scale_lines(RowScaleDtype dtype, std::int64_t columns) {
+  const std::int64_t groups = (columns + kRowGroup - 1) / kRowGroup;
+  const bool has_words = dtype == RowScaleDtype::kE8m0;
+  return fmt::format("{} [{}, M up to a multiple of 4]{}, of {} columns each", to_string(dtype),
+                     has_words ? (groups + 3) / 4 : groups, has_words ? " of 4 bytes" : "",
+                     kRowGroup);
+}
+
 // The arrays of a launch beside weights and workspace: types and shapes.
 std::string describe_arrays(const GemmSpec& spec) {
   const ActivationScaleSpec& x = spec.activation_scale;
@@ -184,8 +193,7 @@ std::string describe_arrays(const GemmSpec& spec) {
   if (x.granularity == RowGranularity::kTensor) text += ", x_scales fp32 [1]";
   if (x.granularity == RowGranularity::kToken) text += ", x_scales fp32 [M]";
   if (x.granularity == RowGranularity::kGroup) {
-    text += fmt::format(", x_scales {} column_major, of each {} columns", to_string(x.scale_dtype),
-                        kRowGroup);
+    text += ", x_scales " + scale_lines(x.scale_dtype, spec.shape.k);
   }
   if (!x.symmetric) text += ", x_zero_points int32 [M]";
   if (spec.pre_scale)
@@ -199,7 +207,7 @@ std::string describe_arrays(const GemmSpec& spec) {
   text += fmt::format(", y {} {}", to_string(spec.output_dtype()), y);
   if (spec.output_scale.granularity == RowGranularity::kTensor) text += ", y_scales fp32 [1]";
   if (finds_output_scales(spec)) {
-    text += fmt::format(", y_scales {} column_major", to_string(spec.output_scale.scale_dtype));
+    text += ", y_scales " + scale_lines(spec.output_scale.scale_dtype, spec.output_columns());
   }
   return text;
 }

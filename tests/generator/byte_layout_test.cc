@@ -182,8 +182,9 @@ TEST(ByteLayout, ThePlanSaysWhatALaunchHas) {
   spec.output = DType::kFp8E4m3;
   spec.output_scale.granularity = RowGranularity::kGroup;
   EXPECT_EQ(arrays_of(spec),
-            "a launch has: x fp8_e4m3 [M, 256], x_scales fp32 column_major, of each 128 columns, y "
-            "fp8_e4m3 [M, 256], y_scales fp32 column_major");
+            "a launch has: x fp8_e4m3 [M, 256], x_scales fp32 [2, M up to a multiple of 4], of 128 "
+            "columns each, y fp8_e4m3 [M, 256], y_scales fp32 [2, M up to a multiple of 4], of 128 "
+            "columns each");
 }
 
 TEST(ByteLayout, ThePlanTellsScalesOfChannelsFromWhatElseTheyHave) {
