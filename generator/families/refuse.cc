@@ -13,8 +13,8 @@ bool has_byte_streams(const GemmSpec& spec, const Target& target) {
          spec.shape.m_max <= kMostTokensOfByteStreams;
 }
 
-// What of X of eight bits has kernels with wgmma alone, scales that differ from some columns to the
-// next, or of few tokens with streams, too: weights that are decoded first.
+// Schemes of X of eight bits that wgmma alone serves: scales of blocks, and weights of four bits
+// times more tokens than streams take.
 void refuse_without_wgmma(const GemmSpec& spec, const Target& target, Reasons* reasons) {
   const bool is_decoded = decodes_to_bytes(spec);
   if (!is_decoded && !spec.weight.has_blocks()) return;

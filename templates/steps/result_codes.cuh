@@ -54,10 +54,15 @@ struct ResultGroups {
   using Scale = NoScale;
   using Codes = CodesByScale<Code>;
 
-  // Two outputs by the inverse of their scale, which is finite, in the low half. A zero of either
-  // sign becomes code 0, as where sums are added to zeros on their way.
+  // Two outputs by the inverse of their scale, which is finite, in the low half. Of sums that have
+  // not been added to zeros, as other ways to Y do, kAddsZero makes a zero of either sign code 0.
+  template <bool kAddsZero>
   static __device__ __forceinline__ u32 pair(float low, float high, float inverse) {
-    return Code::pair(multiply_add(low, inverse, 0.0f), multiply_add(high, inverse, 0.0f));
+    if constexpr (kAddsZero) {
+      return Code::pair(multiply_add(low, inverse, 0.0f), multiply_add(high, inverse, 0.0f));
+    } else {
+      return Code::pair(low * inverse, high * inverse);
+    }
   }
 
   static __device__ __forceinline__ FoundScale scale_of(float largest_magnitude) {

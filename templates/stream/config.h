@@ -6,7 +6,7 @@
 namespace heddle::device {
 
 // What the values of tokens are, and where codes of FP8 become FP16 for the matrix instruction: in
-// the loop, or on their way to shared memory, of which they take twice as much then.
+// the loop, or on their way to shared memory, of which tokens take twice as much then.
 HEDDLE_ENUM(TokenValues, kHalves, kInt8, kFp8InLoop, kFp8OnTheWay);
 
 // A group of split_k thread blocks, a cluster where there are several, owns row blocks of 16 rows;

@@ -3,8 +3,8 @@
 //
 // Up to eight of 16 bits pass through registers: bulk copies would wait in line behind those of
 // weights, this kernel's and the next one's, and asynchronous copies of 16 bytes start slowly (4096
-// x 4096: 3.9 and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More are
-// read once for a cluster.
+// x 4096: 3.9 and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More come
+// by bulk copies, once for a cluster.
 //
 // 16 tokens of eight bits have the bytes of 8 tokens of 16, and pass through registers in less time
 // (4096 x 4096, INT8, M = 16: 4.2 instead of 4.8 us).

@@ -220,7 +220,7 @@ struct WgmmaFoundRows {
     float high = 0.0f;
     if constexpr (!kGated) high = value(sum[row_tile][i + 2]);
     if constexpr (kGated && S::kRowTiles == 2) high = value(sum[1][i]);
-    return Result::pair(low, high, float_from_bits(inverse));
+    return Result::template pair<!kGated>(low, high, float_from_bits(inverse));
   }
 
   // Four threads write 64 rows of a token. Codes of a scale that is NaN are zero.

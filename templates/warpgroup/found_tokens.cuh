@@ -151,8 +151,8 @@ struct WgmmaFoundTokens {
       for (int j = 0; j < kOutputs / 4; ++j) {
         const float* low = two_outputs(sum, i + eight, 4 * j);
         const float* high = two_outputs(sum, i + eight, 4 * j + 2);
-        v[j] = prmt<0x5410>(Result::pair(low[0], low[1], inverse),
-                            Result::pair(high[0], high[1], inverse)) &
+        v[j] = prmt<0x5410>(Result::template pair<!kGated>(low[0], low[1], inverse),
+                            Result::template pair<!kGated>(high[0], high[1], inverse)) &
                mask;
       }
       const u32 place = to + 8 * eight * kCodeRow;

@@ -111,6 +111,7 @@ struct WgmmaShape {
   // rows half of its outputs; where these have a scale in common every other eight tokens, which
   // are two of each four sums.
   static constexpr bool kPairsShareEights = kTokenRows && kFindsInRegisters;
+  static_assert(!kSplitsColumns || !kFindsInRegisters, "a pass has no room for half of the sums");
   // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
   static constexpr int kWeightOffset = Config::value.weight_offset();
   static constexpr int kFactorOffset = Config::value.factor_offset();

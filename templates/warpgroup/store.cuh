@@ -90,7 +90,8 @@ struct WgmmaStore {
                                                     Sum (&sum)[S::kRowTiles][S::kOwnSums],
                                                     int place, int tokens) const {
     if constexpr (kScales) scale(sum, place, tokens);
-    // As with the tokens' numbers, places of the thread in shared memory.
+    // Hides the thread's number: the compiler would keep addresses that follow from it in registers
+    // through the main loop.
     u32 own = thread;
     pin(own);
     const int own_thread = static_cast<int>(own);

@@ -189,7 +189,8 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
     return "the spec asks for another path";
   }
   // A tile of the user's is one of those that walk the output, unless the path says otherwise.
-  if (spec.path == Path::kAuto && sets_any(spec.tile)) {
+  const bool has_others = !spec.has_byte_activations() || has_wgmma(plan.target);
+  if (spec.path == Path::kAuto && sets_any(spec.tile) && has_others) {
     return "the spec sets a tile without the path hopper";
   }
   if (spec.tile.warps_n) return "the spec's tile has warps along N";
@@ -230,6 +231,7 @@ std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, con
     // wgmma says more where there is any.
     if (has_wgmma(plan.target)) return {};
     std::int64_t most = m.max - 1;  // tokens that a stream serves
+    if (sets_any(spec.tile)) most = 0;
     while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
     return refuse_byte_stream(plan, m, most < spec.shape.m_min ? 0 : most);
   }

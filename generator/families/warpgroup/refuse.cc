@@ -96,7 +96,9 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  columns, "64, 128, 256, 512");
   reasons.unless(!converts_sums(spec, c) || !has_two_row_tiles(c), "/tile/n",
                  "sums of groups of INT8 have registers for one row tile of a warpgroup", c.tile_n,
-                 "64, 128");
+                 !c.epilogue.finds_scales ? "64, 128"
+                 : c.epilogue.gated       ? "no tile, or four warpgroups by tile.warps_n 16"
+                                          : "128");
   const int most_chunks = most_stage_chunks(spec, c);
   reasons.unless(c.stage_chunks <= most_chunks, "/tile/k",
                  most_chunks == 1
