@@ -178,7 +178,7 @@ class Candidates {
     const int sets = c.converts ? 3 : 2;  // one set, and the same in FP16
     const int others = c.converts ? 96 : 40;
     const int fragments = sets * (4 * c.row_tiles() + 2 * c.token_tiles());
-    constexpr int kUsualCopies = 16;  // of 16 bytes
+    constexpr int kUsualCopies = 24;  // of 16 bytes
     const int copies = c.stage_bytes() / (16 * c.threads());
     const int held = c.by_registers ? 4 * copies : std::max(copies - kUsualCopies, 0);
     return sum_registers(c) + fragments + held + others <=
