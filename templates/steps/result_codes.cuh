@@ -90,6 +90,23 @@ __device__ __forceinline__ float largest_magnitude(const Sums8& sum) {
   for (const float v : sum.v) most = max_or_nan(most, fabsf(v));
   return most;
 }
+// The largest of each of kCount values, a power of two, of the lanes that differ in the bits
+// kLowest to kHighest of their number. Of two lanes that share, each keeps a half of the values and
+// gives away the other one; once a value is left, both keep it. It ends up in most[0]: the value
+// whose number the bits of the lane spell, the highest first, as far as kCount goes.
+template <int kHighest, int kLowest, int kCount>
+__device__ __forceinline__ void share_largest(float (&most)[kCount], int lane) {
+#pragma unroll
+  for (int mask = kHighest, half = kCount / 2; mask >= kLowest; mask /= 2, half /= 2) {
+    const bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int i = 0; i < (half > 0 ? half : 1); ++i) {
+      const float given = half > 0 && !upper ? most[i + half] : most[i];
+      const float kept = half > 0 && upper ? most[i + half] : most[i];
+      most[i] = max_or_nan(kept, shuffle_xor(given, mask));
+    }
+  }
+}
 // That of kLanes neighbouring lanes, a power of two, all of which call it.
 template <int kLanes>
 __device__ __forceinline__ float largest_of_lanes(float most) {

@@ -17,7 +17,7 @@ struct StreamConfig {
   Scaling scaling;
   EpilogueConfig epilogue;
   bool pre_scale;  // the columns of the tokens have factors
-  TokenValues values;
+  TokenValues token_values;
   bool scale_per_token;  // of codes; else one scale for all tokens
   int tokens;            // that shared memory holds: up to 8, or 16
   bool bulk_tokens;      // which come by bulk copies, else through registers
@@ -46,14 +46,14 @@ struct StreamConfig {
            shape.chunks / (split_k * warps_k) % stage_chunks == 0;
   }
 
-  HEDDLE_BOTH constexpr bool has_codes() const { return values != TokenValues::kHalves; }
+  HEDDLE_BOTH constexpr bool has_codes() const { return token_values != TokenValues::kHalves; }
   HEDDLE_BOTH constexpr bool has_fp8() const {
-    return values == TokenValues::kFp8InLoop || values == TokenValues::kFp8OnTheWay;
+    return token_values == TokenValues::kFp8InLoop || token_values == TokenValues::kFp8OnTheWay;
   }
   // Bytes of a token's value in global memory (x_bytes) and in shared memory (token_value_bytes).
   HEDDLE_BOTH constexpr int x_bytes() const { return has_codes() ? 1 : 2; }
   HEDDLE_BOTH constexpr int token_value_bytes() const {
-    return values == TokenValues::kFp8OnTheWay ? 2 : x_bytes();
+    return token_values == TokenValues::kFp8OnTheWay ? 2 : x_bytes();
   }
   // Rows lie 16 bytes apart in their banks. The factors of the columns are one row more.
   HEDDLE_BOTH constexpr int token_rows() const { return tokens + (pre_scale ? 1 : 0); }
@@ -133,7 +133,7 @@ struct StreamConfig {
     return max_of(used_shared_bytes(), least_shared_bytes);
   }
 
-  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, values, scale_per_token, tokens,
+  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, token_values, scale_per_token, tokens,
                 bulk_tokens, stage_chunks, stages, split_k, cluster, warps_k, workers,
                 least_shared_bytes)
 };

@@ -63,7 +63,7 @@ struct StreamShape {
 
   static_assert(Config::value.tokens <= 8 || Config::value.tokens == 16,
                 "one or two tiles of tokens");
-  static_assert(!kBulkTokens || Config::value.values != TokenValues::kFp8OnTheWay,
+  static_assert(!kBulkTokens || Config::value.token_values != TokenValues::kFp8OnTheWay,
                 "bulk copies pass by no registers");
   static_assert(Config::value.shape.chunks / Config::value.split_k >= Config::value.warps_k,
                 "every warp has a chunk");

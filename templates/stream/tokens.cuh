@@ -11,7 +11,7 @@
 //
 // Codes of FP8 can become FP16 on their way through registers, which saves a PRMT and two
 // conversions in the loop for each eight tokens and 16 columns. With 1 token that is 1 to 3 %
-// faster, with 8 up to 10 % slower: lanes store 32 bytes each, which meet in their banks.
+// faster, with 8 up to 14 % slower: lanes store 32 bytes each, which meet in their banks.
 #pragma once
 
 #include "primitives/bulk_copy.cuh"
@@ -64,7 +64,7 @@ struct StreamTokens {
   __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      if constexpr (Config::value.values == TokenValues::kFp8InLoop) {
+      if constexpr (Config::value.token_values == TokenValues::kFp8InLoop) {
         load_codes(tokens, tile, b[tile]);
       } else {
         load(tokens, tile, b[tile][0]);
@@ -111,7 +111,7 @@ struct StreamTokens {
   __device__ __forceinline__ void store_row(int row, const Range& chunks,
                                             const RowVectors& vectors) const {
     if (row >= S::kTokenRows) return;
-    constexpr bool kWidens = Config::value.values == TokenValues::kFp8OnTheWay;
+    constexpr bool kWidens = Config::value.token_values == TokenValues::kFp8OnTheWay;
     constexpr int kBytes = kWidens ? 32 : 16;  // that a vector becomes
     const u32 to = memory.tokens(warp) + row * S::kTokenRowBytes + kBytes * lane;
 #pragma unroll

@@ -181,8 +181,7 @@ struct WarpgroupConfig {
   // Whether two warpgroups ping-pong, i.e. pass the tensor cores to each other: one scales the sums
   // of its groups while the other's products run. Else both would wait for products at the same
   // time. Of two operands of eight bits they are left to alternate by themselves, but where scales
-  // are found: these may make both begin the next tile together, which took 630 instead of 528 us
-  // (H100, square of 8192 in blocks, as many tokens as half a side).
+  // are found: these may make both begin the next tile together.
   HEDDLE_BOTH constexpr bool ping_pongs() const {
     return byte_tokens && (!byte_operands || epilogue.finds_scales) && has_group_sums() &&
            warpgroups == 2 && !splits_columns() && tile_m > kRowTile;

@@ -113,7 +113,8 @@ struct WgmmaFoundRows {
     constexpr int kCount = kStored / 4;  // of a lane
     const int lane = thread % 32;
     const int place = lane / 4 * kCount / 8;  // of them that is left
-    const u32 to = magnitude(warpgroup, thread / 32, 8 * (place / 2) + lane % 4 * 2 + place % 2);
+    const u32 to =
+        warp_magnitude(warpgroup, thread / 32, 8 * (place / 2) + lane % 4 * 2 + place % 2);
 #pragma unroll
     for (int first = 0; first < S::kOwnTokens; first += kStored) {
       if (S::kPairs && first >= tokens) break;
@@ -121,7 +122,7 @@ struct WgmmaFoundRows {
 #pragma unroll
       for (int i = 0; i < kCount; ++i)
         most[i] = largest_of_rows(sum, first / 2 + i / 2 * 4 + i % 2);
-      largest_of_lanes(most, lane);
+      share_largest<16, 4>(most, lane);  // of the lanes of a t
       if (kCount == 8 || lane / 4 % 2 == 0) store_shared_float(to + 4 * first, most[0]);
     }
   }
@@ -146,23 +147,8 @@ struct WgmmaFoundRows {
   __device__ __forceinline__ int row_of(int row_tile, int warp) const {
     return 64 * (first_tile + row_tile) + 16 * warp;
   }
-  // The largest of eight lanes that differ in g, of which each keeps a half of what there is, then
-  // of that, as long as there is more than one.
-  template <int kCount>
-  static __device__ __forceinline__ void largest_of_lanes(float (&most)[kCount], int lane) {
-#pragma unroll
-    for (int mask = 16, half = kCount / 2; mask >= 4; mask /= 2, half /= 2) {
-      const bool upper = (lane & mask) != 0;
-#pragma unroll
-      for (int i = 0; i < (half > 0 ? half : 1); ++i) {
-        const float given = half > 0 && !upper ? most[i + half] : most[i];
-        const float kept = half > 0 && upper ? most[i + half] : most[i];
-        most[i] = max_or_nan(kept, shuffle_xor(given, mask));
-      }
-    }
-  }
   // Magnitudes of warps: where codes are later, [4][kOwnTokens] of a warpgroup.
-  __device__ __forceinline__ u32 magnitude(int of_warpgroup, int warp, int token) const {
+  __device__ __forceinline__ u32 warp_magnitude(int of_warpgroup, int warp, int token) const {
     return memory.pass(of_warpgroup) + 4 * (warp * S::kOwnTokens + token);
   }
   static_assert(4 * 4 * S::kOwnTokens <= S::kPassBytes, "they have room");
@@ -177,7 +163,7 @@ struct WgmmaFoundRows {
       float most = 0.0f;
 #pragma unroll
       for (int warp = 0; warp < 4 * kGroupWarpgroups; ++warp) {
-        const u32 at = magnitude(warpgroup - own + warp / 4, warp % 4, i);
+        const u32 at = warp_magnitude(warpgroup - own + warp / 4, warp % 4, i);
         most = max_or_nan(most, float_from_bits(load_shared_4(at)));
       }
       const FoundScale scale = Result::scale_of(most);

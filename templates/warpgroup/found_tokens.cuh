@@ -106,16 +106,7 @@ struct WgmmaFoundTokens {
       }
     }
     const int lane = thread % 32;
-#pragma unroll
-    for (int mask = 2, half = kTokens / 2; mask >= 1; mask /= 2, half /= 2) {
-      const bool upper = (lane & mask) != 0;
-#pragma unroll
-      for (int i = 0; i < (half > 0 ? half : 1); ++i) {
-        const float given = half > 0 && !upper ? most[i + half] : most[i];
-        const float kept = half > 0 && upper ? most[i + half] : most[i];
-        most[i] = max_or_nan(kept, shuffle_xor(given, mask));
-      }
-    }
+    share_largest<2, 1>(most, lane);
     const FoundScale scale = Result::scale_of(most[0]);
     const u32 inverse = bits_of_float(scale.of_codes.inverse) & scale.of_codes.mask;
     constexpr int kLanes = 4 / kTokens;  // that have the same token

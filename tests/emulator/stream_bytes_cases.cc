@@ -142,7 +142,7 @@ std::vector<StreamBytesCase> make_cases() {
 Plan StreamBytesCase::plan() const {
   const auto is_this = [this](const PlannedKernel& kernel) {
     const auto* config = config_if<device::StreamConfig>(kernel);
-    return config && config->values == values && config->bulk_tokens == bulk_tokens;
+    return config && config->token_values == values && config->bulk_tokens == bulk_tokens;
   };
   return plan_of_one(Spec::from_gemm(spec), name, is_this, sm_count);
 }

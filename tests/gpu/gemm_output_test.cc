@@ -60,6 +60,15 @@ TEST_F(OutputGpu, CodesOfBytes) {
 
 class GroupsGpu : public OutputGpu {
  protected:
+  void check_int8(Path path) {
+    GemmSpec spec = byte_gemm(1360, 1184, kInt8);
+    spec.path = path;
+    check_groups(spec, {1, 16, 33, 100, 300});
+    spec = byte_gemm(144, 7168, kInt8);
+    spec.path = path;
+    spec.activation_scale.symmetric = false;
+    check_groups(spec, {1, 32, 100});
+  }
   void check_groups(GemmSpec spec, const std::vector<std::int64_t>& m_list) {
     for (const DType dtype : kTypes) {
       for (const RowScaleDtype scale : {RowScaleDtype::kFp32, RowScaleDtype::kE8m0}) {
@@ -105,25 +114,11 @@ TEST_F(GroupsGpu, WithFloatZeroPointsAndPreScale) {
   check_groups(spec, {1, 40, 300});
 }
 
-TEST_F(GroupsGpu, OfInt8Turing) {
-  GemmSpec spec = byte_gemm(1360, 1184, kInt8);
-  spec.path = Path::kTuring;
-  check_groups(spec, {1, 16, 33, 100, 300});
-  spec = byte_gemm(144, 7168, kInt8);
-  spec.path = Path::kTuring;
-  spec.activation_scale.symmetric = false;
-  check_groups(spec, {1, 32, 100});
-}
+TEST_F(GroupsGpu, OfInt8Turing) { check_int8(Path::kTuring); }
 
 TEST_F(GroupsGpu, OfInt8Ampere) {
   if (!has_async_copies(target())) GTEST_SKIP() << "no cp.async";
-  GemmSpec spec = byte_gemm(1360, 1184, kInt8);
-  spec.path = Path::kAmpere;
-  check_groups(spec, {1, 16, 33, 100, 300});
-  spec = byte_gemm(144, 7168, kInt8);
-  spec.path = Path::kAmpere;
-  spec.activation_scale.symmetric = false;
-  check_groups(spec, {1, 32, 100});
+  check_int8(Path::kAmpere);
 }
 
 TEST_F(GroupsGpu, OfFp8Ampere) {

@@ -124,7 +124,7 @@ TEST_F(StreamBytesGpu, WithTokensOfEveryWay) {
   for (const Way& way : kWays) {
     const auto goes_so = [&](const PlannedKernel& kernel) {
       const auto* config = config_if<device::StreamConfig>(kernel);
-      return config && config->values == way.values && config->bulk_tokens == way.is_bulk;
+      return config && config->token_values == way.values && config->bulk_tokens == way.is_bulk;
     };
     for (const int split : {1, 4}) {
       for (const std::int64_t k : {2208, 4096}) {

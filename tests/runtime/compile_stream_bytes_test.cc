@@ -64,7 +64,7 @@ TEST_P(CompileStreamBytes, WithoutSpills) {
     const auto kernel =
         fastest_kernel(plan, {spec.shape.m_min, spec.shape.m_max}, [&](const PlannedKernel& one) {
           const auto* config = config_if<device::StreamConfig>(one);
-          return config && config->values == way.values && config->bulk_tokens == way.is_bulk;
+          return config && config->token_values == way.values && config->bulk_tokens == way.is_bulk;
         });
     ASSERT_TRUE(kernel.has_value()) << plan.spec.canonical_json();
     PlannedKernel named = *kernel;

@@ -47,7 +47,7 @@ CalibrationProblem byte_problem(Path path, std::int64_t n, std::int64_t k,
   return one;
 }
 
-// Tokens of eight bits and weights of four by streams, where wgmma could be faster, too.
+// Tokens of eight bits and weights of four by streams, although wgmma may be faster.
 CalibrationProblem byte_stream_problem(DType dtype, std::int64_t n, std::int64_t k,
                                        std::vector<std::int64_t> m) {
   CalibrationProblem one = problem(

@@ -2,15 +2,10 @@
 // over their sums.
 #include "generator/families/stream/byte_cost.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "generator/families/configuration.h"
 #include "generator/families/fields.h"
 #include "generator/families/gemm_work.h"
-#include "generator/families/gpu_rates.h"
-#include "generator/families/shared_memory.h"
-#include "generator/families/stream/shape.h"
+#include "generator/families/stream/work.h"
 #include "stream/config.h"
 
 namespace heddle {
@@ -44,7 +39,8 @@ double slots_of_chunk(const Plan& plan, const StreamConfig& c) {
   if (!c.has_fp8()) {
     return chunk_slots(plan, plan.decode, kColumnsOfInt8, c.scaling.mode, c.token_tiles());
   }
-  const double widen = c.values == TokenValues::kFp8InLoop ? kWidenInLoop * c.token_tiles() : 0;
+  const double widen =
+      c.token_values == TokenValues::kFp8InLoop ? kWidenInLoop * c.token_tiles() : 0;
   return widen + chunk_slots(plan, byte_stream_decode_plan(plan), kColumnsOfHalves, c.scaling.mode,
                              c.token_tiles());
 }
@@ -55,7 +51,8 @@ double token_clocks(const Plan& plan, const StreamConfig& c, std::int64_t m, Cos
   const double row_bytes = static_cast<double>(plan.spec.gemm().shape.k) / c.split_k;
   const double fetch = static_cast<double>(m) * row_bytes / costs[kTokenBytes];
   if (c.bulk_tokens) return fetch + costs[kBulkTokens];
-  const double instructions = kCopy + (c.values == TokenValues::kFp8OnTheWay ? kWidenOnTheWay : 0);
+  const double instructions =
+      kCopy + (c.token_values == TokenValues::kFp8OnTheWay ? kWidenOnTheWay : 0);
   return fetch + c.tokens * row_bytes * instructions / costs[kIssue];
 }
 
@@ -88,20 +85,14 @@ const std::vector<CostParameter>& byte_stream_cost_parameters() {
 
 double byte_stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const auto& c = config_of<StreamConfig>(kernel);
-  const GpuRates gpu(plan.target);
-  const double row_blocks = ceil_div(c.shape.row_blocks, c.workers / c.split_k);
-  const double stages = row_blocks * ceil_div(c.most_chunks(), c.stage_chunks);
-  // A last stage that is shorter takes as long as a whole one.
-  const double instructions = stages * c.stage_chunks * slots_of_chunk(plan, c);
-  const double issue =
-      std::max(instructions * c.warps_k / costs[kIssue], instructions / costs[kWarpIssue]);
-  const double work = token_clocks(plan, c, m, costs) + issue + stages * costs[kStage] +
-                      row_blocks * c.warps_k * c.token_tiles() * costs[kRowBlock] +
+  const StreamWork all = stream_work(c);
+  const double instructions = all.chunks * slots_of_chunk(plan, c);
+  const double work = token_clocks(plan, c, m, costs) +
+                      issue_clocks(instructions, c.warps_k, costs[kIssue], costs[kWarpIssue]) +
+                      all.stages * costs[kStage] +
+                      all.row_blocks * c.warps_k * c.token_tiles() * costs[kRowBlock] +
                       (c.is_even() ? 0 : costs[kUneven]);
-  const double memory = weight_clocks(plan, c.stage_bytes(), gpu.memory_bytes);
-  const double exchange = costs[kExchange] * std::log2(c.split_k);
-  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]) + exchange;
-  return clocks / gpu.clocks_per_us;
+  return stream_us(plan, c, work, {costs[kStart], costs[kExchange], costs[kOverlap]});
 }
 
 }  // namespace heddle

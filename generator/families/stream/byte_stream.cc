@@ -48,12 +48,12 @@ class ByteStream final : public StreamFamily {
 
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);
-    return fmt::format("{}{}tokens by {}", StreamFamily::describe(kernel), fp8_text(c.values),
+    return fmt::format("{}{}tokens by {}", StreamFamily::describe(kernel), fp8_text(c.token_values),
                        c.bulk_tokens ? "bulk copies" : "registers");
   }
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);
-    const bool is_in_loop = c.values == TokenValues::kFp8InLoop && !c.bulk_tokens;
+    const bool is_in_loop = c.token_values == TokenValues::kFp8InLoop && !c.bulk_tokens;
     return StreamFamily::label(kernel) + (is_in_loop ? " in_loop" : "") +
            (c.bulk_tokens ? " bulk" : "");
   }

@@ -55,9 +55,9 @@ class Candidates {
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
-    base_.values = !spec_.has_byte_activations()      ? TokenValues::kHalves
-                   : spec_.activation == DType::kInt8 ? TokenValues::kInt8
-                                                      : TokenValues::kFp8InLoop;
+    base_.token_values = !spec_.has_byte_activations()      ? TokenValues::kHalves
+                         : spec_.activation == DType::kInt8 ? TokenValues::kInt8
+                                                            : TokenValues::kFp8InLoop;
     base_.scale_per_token = spec_.activation_scale.granularity == RowGranularity::kToken;
     // Several tiles of the matrix instruction are always whole; only a single one may have fewer
     // tokens.
@@ -146,7 +146,7 @@ class Candidates {
   void add(StreamConfig c) {
     add_one(c);
     if (!c.has_fp8() || c.bulk_tokens) return;
-    c.values = TokenValues::kFp8OnTheWay;
+    c.token_values = TokenValues::kFp8OnTheWay;
     add_one(c);
   }
 
@@ -189,8 +189,8 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
     return "the spec asks for another path";
   }
   // A tile of the user's is one of those that walk the output, unless the path says otherwise.
-  const bool has_others = !spec.has_byte_activations() || has_wgmma(plan.target);
-  if (spec.path == Path::kAuto && sets_any(spec.tile) && has_others) {
+  const bool has_such = !spec.has_byte_activations() || has_wgmma(plan.target);
+  if (spec.path == Path::kAuto && sets_any(spec.tile) && has_such) {
     return "the spec sets a tile without the path hopper";
   }
   if (spec.tile.warps_n) return "the spec's tile has warps along N";
@@ -230,10 +230,10 @@ std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, con
   if (spec.has_byte_activations()) {
     // wgmma says more where there is any.
     if (has_wgmma(plan.target)) return {};
+    if (sets_any(spec.tile)) return refuse_byte_stream_tile();
     std::int64_t most = m.max - 1;  // tokens that a stream serves
-    if (sets_any(spec.tile)) most = 0;
     while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
-    return refuse_byte_stream(plan, m, most < spec.shape.m_min ? 0 : most);
+    return refuse_long_rows(plan, m, most < spec.shape.m_min ? 0 : most);
   }
   // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};

@@ -1,15 +1,11 @@
 // How long a stream takes: side by side the memory brings the weights, and the warps copy tokens,
 // decode, multiply and hand over their sums.
-#include <algorithm>
-#include <cmath>
 
 #include "generator/families/configuration.h"
 #include "generator/families/fields.h"
 #include "generator/families/gemm_work.h"
-#include "generator/families/gpu_rates.h"
-#include "generator/families/shared_memory.h"
 #include "generator/families/stream/candidates.h"
-#include "generator/families/stream/shape.h"
+#include "generator/families/stream/work.h"
 #include "stream/config.h"
 
 namespace heddle {
@@ -45,23 +41,14 @@ const std::vector<CostParameter>& stream_cost_parameters() {
 
 double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const auto& c = config_of<device::StreamConfig>(kernel);
-  const GpuRates gpu(plan.target);
-  const double row_blocks = ceil_div(c.shape.row_blocks, c.workers / c.split_k);
-  const double stages = ceil_div(c.most_chunks(), c.stage_chunks);
-  // A last stage that is shorter takes as long as a whole one.
-  const double chunks = row_blocks * stages * c.stage_chunks;
-  const double instructions = chunks * chunk_slots(plan, c.scaling.mode, c.token_tiles());
-  const double issue =
-      std::max(instructions * c.warps_k / costs[kIssue], instructions / costs[kWarpIssue]);
+  const StreamWork all = stream_work(c);
+  const double instructions = all.chunks * chunk_slots(plan, c.scaling.mode, c.token_tiles());
   // Each block copies the tokens of its part of K first, while weights are on their way.
   const double token_bytes = 2.0 * static_cast<double>(m * plan.spec.gemm().shape.k) / c.split_k;
-  const double work = token_bytes / costs[kTokenBytes] + issue +
-                      row_blocks * stages * costs[kStage] +
-                      row_blocks * c.warps_k * costs[kRowBlock];
-  const double memory = weight_clocks(plan, c.stage_bytes(), gpu.memory_bytes);
-  const double exchange = costs[kExchange] * std::log2(c.split_k);
-  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]) + exchange;
-  return clocks / gpu.clocks_per_us;
+  const double work = token_bytes / costs[kTokenBytes] +
+                      issue_clocks(instructions, c.warps_k, costs[kIssue], costs[kWarpIssue]) +
+                      all.stages * costs[kStage] + all.row_blocks * c.warps_k * costs[kRowBlock];
+  return stream_us(plan, c, work, {costs[kStart], costs[kExchange], costs[kOverlap]});
 }
 
 }  // namespace heddle

@@ -6,6 +6,12 @@
 #include "generator/families/tile_fields.h"
 
 namespace heddle {
+namespace {
+
+constexpr const char* kNothingElse =
+    "and nothing else multiplies X of 8 bits by weights of 4 bits here";
+
+}  // namespace
 
 std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   Reasons reasons;
@@ -30,20 +36,18 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   return problems;
 }
 
-std::vector<Problem> refuse_byte_stream(const Plan& plan, const MRange& m, std::int64_t most) {
-  const GemmSpec& spec = plan.spec.gemm();
-  constexpr const char* kNothingElse =
-      "and nothing else multiplies X of 8 bits by weights of 4 bits here";
-  if (sets_any(spec.tile)) {
-    return {{"/tile", fmt::format("no stream has this tile, {}", kNothingElse), "",
-             "a tile of streams that fits into the shared memory, with the path hopper", ""}};
-  }
+std::vector<Problem> refuse_byte_stream_tile() {
+  return {{"/tile", fmt::format("no stream has this tile, {}", kNothingElse), "",
+           "a tile of streams that fits into the shared memory, with the path hopper", ""}};
+}
+
+std::vector<Problem> refuse_long_rows(const Plan& plan, const MRange& m, std::int64_t most) {
   const std::string fewer = most > 0 ? fmt::format("M up to {}, ", most) : "";
   return {{"/shape/k",
            fmt::format("with M = {} such long rows of X do not fit into the {} bytes of shared "
                        "memory of a thread block, {}",
                        m.max, plan.target.shared_per_block, kNothingElse),
-           fmt::format("{}", spec.shape.k),
+           fmt::format("{}", plan.spec.gemm().shape.k),
            fmt::format("shorter rows, {}or activations of 16 bits", fewer), ""}};
 }
 

@@ -34,22 +34,17 @@ bool has_two_row_tiles(const device::WarpgroupConfig& c) {
   return c.tile_n == 2 * device::WarpgroupConfig::kRowTile * c.warpgroups;
 }
 
-// What a stage of two chunks has beside: both row tiles' addresses and words of each, or many sums
-// that become FP32 several times a chunk or whose outputs are looked at for their scales.
-bool leaves_one_chunk(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  if (converts_sums(spec, c)) {
-    const bool is_short = c.weights.meta_group < device::Chunk::kColumns;
-    return (is_short || c.epilogue.finds_scales) && sum_registers(c) > kMostShortGroupSums;
-  }
-  return leaves_few_registers(c) && has_two_row_tiles(c);
-}
-
-// Chunks of a stage, at most: outputs whose scales are found have places of a thread beside those
-// of the words, too.
+// Chunks of a stage, at most. A stage of two has beside: both row tiles' addresses and words of
+// each, or many sums that become FP32 several times a chunk or whose outputs are looked at for
+// their scales; these have places of a thread, too, which a stage of four has no registers for.
 int most_stage_chunks(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  if (leaves_one_chunk(spec, c)) return 1;
-  const bool has_places = c.epilogue.finds_scales && converts_sums(spec, c);
-  return has_places && sum_registers(c) >= kMostShortGroupSums ? 2 : c.stage_chunks;
+  if (!converts_sums(spec, c)) {
+    return leaves_few_registers(c) && has_two_row_tiles(c) ? 1 : c.stage_chunks;
+  }
+  const bool is_short = c.weights.meta_group < device::Chunk::kColumns;
+  const int sums = sum_registers(c);
+  if (sums > kMostShortGroupSums && (is_short || c.epilogue.finds_scales)) return 1;
+  return sums == kMostShortGroupSums && c.epilogue.finds_scales ? 2 : c.stage_chunks;
 }
 
 // As far as ptxas spills nothing, with zero points and gates, too.

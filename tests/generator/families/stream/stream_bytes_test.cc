@@ -148,9 +148,9 @@ TEST(StreamBytes, TokensTakeTheirBytes) {
       std::set<std::pair<TokenValues, bool>> kinds;
       for (const PlannedKernel& kernel : candidates_of(spec, "h200", is_stream)) {
         const auto& c = config_of<StreamConfig>(kernel);
-        const int bytes = c.values == TokenValues::kFp8OnTheWay ? 2 : 1;
+        const int bytes = c.token_values == TokenValues::kFp8OnTheWay ? 2 : 1;
         EXPECT_EQ(c.token_row_bytes(), bytes * 4096 / 8 + 16);
-        kinds.insert({c.values, c.bulk_tokens});
+        kinds.insert({c.token_values, c.bulk_tokens});
       }
       std::set<std::pair<TokenValues, bool>> expected{{TokenValues::kInt8, false}};
       if (dtype != DType::kInt8) {
