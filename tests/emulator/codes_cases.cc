@@ -16,6 +16,7 @@ namespace {
 using enum DType;
 
 const EpilogueSpec kGate{false, Activation::kSilu, false, true};
+const EpilogueSpec kReluGate{false, Activation::kRelu, false, true};  // whose zeros have signs
 const EpilogueSpec kAround{true, Activation::kGelu, true};
 
 GemmSpec codes_of(GemmSpec spec, DType dtype, const EpilogueSpec& epilogue) {
@@ -102,6 +103,8 @@ std::vector<CodesCase> make_byte_tiles_cases() {
   add("Codes", codes_of(byte_gemm(136, 416, kInt8), kFp8E5m2, kAround), 33, 40, 2);
   add("Groups", groups_of(codes_of(byte_gemm(328, 416, kInt8), kInt8, {})), 1, 65);
   add("GroupsGated", groups_of(codes_of(byte_gemm(528, 416, kFp8E4m3), kFp8E4m3, kGate)), 17, 33);
+  add("GroupsReluGated", groups_of(codes_of(byte_gemm(528, 416, kInt8), kFp8E4m3, kReluGate)), 33,
+      64);
   add("GroupsAroundSplit",
       groups_of(codes_of(byte_gemm(136, 896, kFp8E4m3), kFp8E4m3, kAround), RowScaleDtype::kE8m0),
       9, 16, 2);
@@ -185,6 +188,8 @@ std::vector<WgmmaCase> make_bytes_cases() {
         {201, 257});
   c.add("GroupsGated", groups_of(codes_of(byte_gemm(528, 416, kFp8E4m3), kFp8E4m3, kGate)), 96, 256,
         {65, 97});
+  c.add("GroupsReluGated", groups_of(codes_of(byte_gemm(528, 416, kInt8), kFp8E4m3, kReluGate)), 64,
+        256, {33, 64});
   return std::move(c.cases);
 }
 

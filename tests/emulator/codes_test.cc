@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tests/emulator/codes_cases.h"
@@ -87,22 +88,25 @@ TEST_P(EmulatedBytesCodes, AreThoseOfTheProduct) { bytes_run(GetParam()).launch_
 // Sums of INT8 are exact, so the same outputs have the same codes and the same scales, whichever
 // instruction multiplied.
 TEST(EmulatedGroups, OfTilesAreThoseOfWgmma) {
-  const auto number_of = [](const auto& cases) {
-    return static_cast<std::size_t>(
-        std::find_if(cases.begin(), cases.end(),
-                     [](const auto& one) { return one.name == "Groups"; }) -
-        cases.begin());
-  };
-  const std::size_t wgmma = number_of(codes_bytes_cases());
-  const std::size_t tiles = number_of(codes_byte_tiles_cases());
-  const WgmmaRun run = bytes_run(wgmma);
-  const Plan plan = codes_byte_tiles_cases()[tiles].plan();
-  const GemmProblem problem(plan.spec.gemm());
-  for (const std::int64_t m : codes_bytes_cases()[wgmma].tokens) {
-    std::vector<std::uint8_t> expected;
-    ASSERT_NO_FATAL_FAILURE(
-        run.launch(m, codes_bytes_cases()[wgmma].shares(run.plan(), m), &expected));
-    EXPECT_EQ(run_gemm(plan, problem, byte_tiles_thread(tiles), m, 1), expected) << "M " << m;
+  for (const std::string name : {"Groups", "GroupsReluGated"}) {
+    SCOPED_TRACE(name);
+    const auto number_of = [&](const auto& cases) {
+      return static_cast<std::size_t>(
+          std::find_if(cases.begin(), cases.end(),
+                       [&](const auto& one) { return one.name == name; }) -
+          cases.begin());
+    };
+    const std::size_t wgmma = number_of(codes_bytes_cases());
+    const std::size_t tiles = number_of(codes_byte_tiles_cases());
+    const WgmmaRun run = bytes_run(wgmma);
+    const Plan plan = codes_byte_tiles_cases()[tiles].plan();
+    const GemmProblem problem(plan.spec.gemm());
+    for (const std::int64_t m : codes_bytes_cases()[wgmma].tokens) {
+      std::vector<std::uint8_t> expected;
+      ASSERT_NO_FATAL_FAILURE(
+          run.launch(m, codes_bytes_cases()[wgmma].shares(run.plan(), m), &expected));
+      EXPECT_EQ(run_gemm(plan, problem, byte_tiles_thread(tiles), m, 1), expected) << "M " << m;
+    }
   }
 }
 
