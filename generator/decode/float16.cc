@@ -22,6 +22,17 @@ double add_to_odd(double x, double y) {
   return to_odd(sum, rest);
 }
 
+// For exponents of normal numbers.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+// To the nearest integer, ties to even. Precondition: 0 <= value < 2^51.
+double nearest_integer(double value) {
+  constexpr double kShift = 0x1p52;  // from here on doubles have no fraction
+  return (value + kShift) - kShift;
+}
+
 }  // namespace
 
 Float16Format float16_format(DType dtype) { return dtype == DType::kBf16 ? kBfloat16 : kBinary16; }
@@ -35,7 +46,7 @@ double float16_to_double(Float16Format format, std::uint16_t bits) {
   }
   const int implicit = exponent == 0 ? 0 : 1 << format.mantissa_bits;
   const int scale = (exponent == 0 ? 1 : exponent) - format.bias() - format.mantissa_bits;
-  return sign * std::ldexp(implicit + mantissa, scale);
+  return sign * (implicit + mantissa) * power_of_two(scale);
 }
 
 std::uint16_t float16_from_double(Float16Format format, double value) {
@@ -49,10 +60,13 @@ std::uint16_t float16_from_double(Float16Format format, double value) {
   if (magnitude == 0.0) return sign;
   // The weight of the last place: that of the value's binade, or of the subnormals.
   const int lowest = 1 - format.bias();
-  const int binade = std::max(std::ilogb(magnitude), lowest);
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
+  const int binade = std::max(exponent, lowest);
   const int last_place = binade - format.mantissa_bits;
-  // nearbyint rounds ties to even; the quotient is exact, because it is a shift of the exponent.
-  auto units = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, -last_place)));
+  if (binade > format.bias()) return sign | infinity;
+  // The product is exact, because it shifts the exponent.
+  const auto units =
+      static_cast<std::uint32_t>(nearest_integer(magnitude * power_of_two(-last_place)));
   // A carry out of the mantissa moves into the exponent by itself.
   const std::uint32_t base = static_cast<std::uint32_t>(binade - lowest) << format.mantissa_bits;
   const std::uint32_t result = base + units;

@@ -22,21 +22,25 @@ void Fibers::enter() {
 }
 
 bool Fibers::resume(std::size_t index) {
-  Fiber& fiber = fibers_[index];
   current_ = index;
-  if (!fiber.started) {
-    fiber.started = true;
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = stacks_.get() + index * kStackBytes;
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, &Fibers::enter, 0);
-    entering = this;
-  }
-  swapcontext(&outside_, &fiber.context);
-  return fiber.returned;
+  if (_setjmp(outside_) == 0) go_on(fibers_[index]);
+  return fibers_[current_].returned;
 }
 
-void Fibers::suspend() { swapcontext(&fibers_[current_].context, &outside_); }
+void Fibers::go_on(Fiber& fiber) {
+  if (fiber.started) _longjmp(fiber.suspended, 1);
+  fiber.started = true;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = stacks_.get() + current_ * kStackBytes;
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, &Fibers::enter, 0);
+  entering = this;
+  setcontext(&fiber.context);
+}
+
+void Fibers::suspend() {
+  if (_setjmp(fibers_[current_].suspended) == 0) _longjmp(outside_, 1);
+}
 
 }  // namespace emulator

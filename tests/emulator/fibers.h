@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TESTS_EMULATOR_FIBERS_H_
 #define HEDDLE_TESTS_EMULATOR_FIBERS_H_
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -25,18 +26,22 @@ class Fibers {
   void suspend();
 
  private:
+  // A context enters a fiber's stack; from then on jumps switch, which, unlike swapcontext(), ask
+  // nothing of the system.
   struct Fiber {
     ucontext_t context;
+    jmp_buf suspended;
     bool started = false;
     bool returned = false;
   };
 
   static void enter();
+  void go_on(Fiber& fiber);
 
   const std::function<void()>& function_;
   std::unique_ptr<char[]> stacks_;
   std::vector<Fiber> fibers_;
-  ucontext_t outside_;
+  jmp_buf outside_;
   std::size_t current_ = 0;
 };
 
