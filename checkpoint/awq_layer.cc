@@ -6,8 +6,8 @@
 namespace heddle {
 namespace {
 
-constexpr int kBits = 4;
-constexpr std::int64_t kPerWord = 8;
+constexpr int kAwqBits = 4;
+constexpr std::int64_t kAwqPerWord = 8;
 
 class AwqReader final : public IntegerReader {
  public:
@@ -15,10 +15,10 @@ class AwqReader final : public IntegerReader {
 
  private:
   void read_tensors() override {
-    if (scheme_.bits != kBits) {
+    if (scheme_.bits != kAwqBits) {
       contradiction(fmt::format("it has {}-bit weights; AWQ has 4", scheme_.bits));
     }
-    set_bits(kBits);
+    set_bits(kAwqBits);
     const TensorInfo& weight = matrix(".qweight");
     layer_.codes.order = CodeOrder::kAwq;
     layer_.codes.k = weight.shape[0];
@@ -44,14 +44,14 @@ class AwqGemvReader final : public IntegerReader {
 
  private:
   void read_tensors() override {
-    if (scheme_.bits != kBits) {
+    if (scheme_.bits != kAwqBits) {
       contradiction(fmt::format("it has {}-bit weights; AWQ has 4", scheme_.bits));
     }
-    set_bits(kBits);
+    set_bits(kAwqBits);
     const TensorInfo& weight = matrix(".qweight");
     layer_.codes.order = CodeOrder::kRows;
     layer_.codes.n = weight.shape[0];
-    layer_.codes.k = weight.shape[1] * kPerWord;
+    layer_.codes.k = weight.shape[1] * kAwqPerWord;
     read_codes(".qweight");
     const int group = scheme_.group_size.value_or(0);
     if (group < 1) contradiction("it has AWQ's gemv order, which needs the config's group_size");
@@ -79,16 +79,16 @@ class AwqGemvReader final : public IntegerReader {
   void read_padded_zeros() {
     if (!has_zeros(".qzeros")) return;
     const TensorInfo& zeros = matrix(".qzeros");
-    if (zeros.shape[0] != layer_.codes.n || zeros.shape[1] * kPerWord < layer_.groups) {
+    if (zeros.shape[0] != layer_.codes.n || zeros.shape[1] * kAwqPerWord < layer_.groups) {
       contradiction(fmt::format("the tensor {} is {}, expected [{}, {} or more]", zeros.name,
                                 describe(zeros.type, zeros.shape), layer_.codes.n,
-                                (layer_.groups + kPerWord - 1) / kPerWord));
+                                (layer_.groups + kAwqPerWord - 1) / kAwqPerWord));
     }
     const std::vector<std::uint32_t> words = read_words(".qzeros");
     for (std::int64_t row = 0; row < layer_.codes.n; ++row) {
       for (std::int64_t group = 0; group < layer_.groups; ++group) {
         layer_.zeros.push_back(static_cast<std::uint8_t>(
-            stream_value(words.data() + row * zeros.shape[1], 1, kBits, group)));
+            stream_value(words.data() + row * zeros.shape[1], 1, kAwqBits, group)));
       }
     }
     if (scheme_.symmetric) check_symmetric(0);

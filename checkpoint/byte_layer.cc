@@ -18,7 +18,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kMxGroup = 32;
 constexpr int kDefaultBlock = 128;  // rows and columns of FP8's blocks where the config has none
 constexpr std::uint8_t kSignBit = 0x80;  // of a byte in two's complement
 

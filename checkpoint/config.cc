@@ -26,10 +26,11 @@ std::optional<DType> read_weight_dtype(const ConfigReader& config) {
   for (const char* other : {"", "auto", "float32", "float64", "float8_e4m3fn"}) {
     if (dtype == other) return std::nullopt;
   }
-  throw Error(ErrorCategory::kUnsupported, "model.dtype",
-              std::vector<Problem>{{config.pointer(config.spelling({"torch_dtype", "dtype"})),
-                                    "this type of a model's weights is not known", quoted(dtype),
-                                    "\"float16\", \"bfloat16\" or \"float32\"", ""}});
+  throw Error(
+      ErrorCategory::kUnsupported, "model.dtype",
+      std::vector<Problem>{{config.pointer(config.spelling({"torch_dtype", "dtype"})),
+                            "this type of a model's weights is not known", quoted_excerpt(dtype),
+                            "\"float16\", \"bfloat16\" or \"float32\"", ""}});
 }
 
 // The values of a family's expressions over a config that may lack some of the fields.

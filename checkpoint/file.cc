@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;  // Linux moves less than 2 GiB
 
-[[noreturn]] void refuse(const char* code, const std::string& message) {
+[[noreturn]] void refuse_file(const char* code, const std::string& message) {
   throw Error(ErrorCategory::kFile, code, message);
 }
 
@@ -32,7 +32,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // O_NONBLOCK: opening a pipe that nobody writes must not hang; regular files do not heed it.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
-    refuse("checkpoint.open", fmt::format("cannot read {}: {}", path_, error_text(errno)));
+    refuse_file("checkpoint.open", fmt::format("cannot read {}: {}", path_, error_text(errno)));
   }
   struct stat info {};
   const int error = ::fstat(fd_, &info) == 0 ? 0 : errno;
@@ -41,8 +41,9 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   ::close(fd_);
-  refuse("checkpoint.open", fmt::format("cannot read {}: {}", path_,
-                                        error != 0 ? error_text(error) : "not a regular file"));
+  refuse_file("checkpoint.open",
+              fmt::format("cannot read {}: {}", path_,
+                          error != 0 ? error_text(error) : "not a regular file"));
 }
 
 InputFile::~InputFile() { ::close(fd_); }
@@ -54,9 +55,9 @@ void InputFile::read(std::uint64_t offset, void* to, std::size_t bytes) const {
         ::pread(fd_, at, std::min(bytes, kLargestTransfer), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      refuse("checkpoint.read",
-             fmt::format("cannot read {} at byte {}: {}", path_, offset,
-                         got < 0 ? error_text(errno) : "the file has become shorter"));
+      refuse_file("checkpoint.read",
+                  fmt::format("cannot read {} at byte {}: {}", path_, offset,
+                              got < 0 ? error_text(errno) : "the file has become shorter"));
     }
     at += got;
     offset += static_cast<std::uint64_t>(got);
@@ -69,7 +70,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   // Renaming over a folder or a device would fail late, or destroy it.
   const auto status = std::filesystem::status(path_, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    refuse("checkpoint.write", fmt::format("cannot write {}: not a regular file", path_));
+    refuse_file("checkpoint.write", fmt::format("cannot write {}: not a regular file", path_));
   }
   // Another process may write the same file: each has its own temporary.
   static std::atomic<unsigned> counter{0};
@@ -87,7 +88,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail(int error) const {
-  refuse("checkpoint.write", fmt::format("cannot write {}: {}", path_, error_text(error)));
+  refuse_file("checkpoint.write", fmt::format("cannot write {}: {}", path_, error_text(error)));
 }
 
 void OutputFile::write(std::uint64_t offset, const void* from, std::size_t bytes) const {

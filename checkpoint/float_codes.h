@@ -6,6 +6,8 @@
 
 namespace heddle {
 
+inline constexpr std::int64_t kMxGroup = 32;  // columns that share a scale in the OCP's MX formats
+
 double e4m3_value(std::uint8_t code);  // 0x7F and 0xFF are NaN
 double e5m2_value(std::uint8_t code);  // with infinities and NaN
 double e2m1_value(std::uint8_t code);  // of the low four bits

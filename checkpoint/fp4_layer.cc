@@ -16,7 +16,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kMxGroup = 32;
 constexpr std::int64_t kNvGroup = 16;
 
 struct Fp4Tensors {

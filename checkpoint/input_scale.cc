@@ -10,7 +10,7 @@
 namespace heddle {
 namespace {
 
-constexpr const char* kScale = ".input_scale";
+constexpr const char* kInputScale = ".input_scale";
 constexpr const char* kTransformersScale = ".activation_scale";
 constexpr const char* kZeroPoint = ".input_zero_point";
 constexpr const char* kInSixteenBits =
@@ -26,12 +26,12 @@ bool is_one_float(const TensorInfo& tensor) {
 }
 
 float scale_of_part(const Checkpoint& checkpoint, const std::string& part) {
-  const TensorInfo* tensor = checkpoint.find(part + kScale);
+  const TensorInfo* tensor = checkpoint.find(part + kInputScale);
   if (tensor == nullptr) tensor = checkpoint.find(part + kTransformersScale);
   if (tensor == nullptr) {
     refuse_layer(part, fmt::format("the tensor {}{} is missing: the config says that the scale of "
                                    "its activations is static{}",
-                                   part, kScale, kInSixteenBits));
+                                   part, kInputScale, kInSixteenBits));
   }
   if (!is_one_float(*tensor)) {
     refuse_layer(part,
@@ -74,7 +74,7 @@ std::vector<std::string> input_scale_tensors(const Checkpoint& checkpoint,
                                              const LayerGroup& group) {
   std::vector<std::string> names;
   for (const LayerName& part : group.parts) {
-    for (const char* suffix : {kScale, kTransformersScale, kZeroPoint}) {
+    for (const char* suffix : {kInputScale, kTransformersScale, kZeroPoint}) {
       std::string name = part.name + suffix;
       if (checkpoint.find(name) != nullptr) names.push_back(std::move(name));
     }
@@ -84,7 +84,7 @@ std::vector<std::string> input_scale_tensors(const Checkpoint& checkpoint,
 
 MadeTensor made_input_scale(const std::string& layer, float scale) {
   MadeTensor made;
-  made.info.name = layer + kScale;
+  made.info.name = layer + kInputScale;
   made.info.type = TensorType::kF32;
   made.info.shape = {1};
   made.info.bytes = sizeof scale;

@@ -19,7 +19,7 @@ struct Suffix {
   std::string_view text;
   const char* what;
 };
-constexpr const char* kScale = "a scale without its weight";
+constexpr const char* kLoneScale = "a scale without its weight";
 constexpr const char* kPacked =
     "of a file that heddle repack has written: it is packed already, so give the checkpoint "
     "instead";
@@ -33,15 +33,15 @@ constexpr const char* kSparse =
 constexpr Suffix kSuffixes[] = {
     {".heddle", kPacked},
     {".heddle_perm", kPacked},
-    {".weight_scale", kScale},
-    {".weight_scale_inv", kScale},
-    {".weight_scale_2", kScale},
-    {".weight_global_scale", kScale},
-    {".scale_inv", kScale},
-    {"_scale_inv", kScale},
+    {".weight_scale", kLoneScale},
+    {".weight_scale_inv", kLoneScale},
+    {".weight_scale_2", kLoneScale},
+    {".weight_global_scale", kLoneScale},
+    {".scale_inv", kLoneScale},
+    {"_scale_inv", kLoneScale},
     {".act.scales", "factors of AWQ's scaled activation, which the engine has to apply"},
     {".gelu_impl.scales", "factors of AWQ's scaled activation, which the engine has to apply"},
-    {".scales", kScale},
+    {".scales", kLoneScale},
     {".qzeros", kZeros},
     {".scaled_zeros", kZeros},
     {".weight_zero_point", kZeros},

@@ -6,8 +6,8 @@
 namespace heddle {
 namespace {
 
-constexpr int kBits = 4;
-constexpr std::int64_t kPerWord = 8;
+constexpr int kQuarkBits = 4;
+constexpr std::int64_t kQuarkPerWord = 8;
 constexpr std::uint32_t kSigns = 0x88888888;
 
 class QuarkReader final : public IntegerReader {
@@ -16,11 +16,11 @@ class QuarkReader final : public IntegerReader {
 
  private:
   void read_tensors() override {
-    set_bits(kBits);
+    set_bits(kQuarkBits);
     const TensorInfo& weight = matrix(".weight");
     layer_.codes.order = scheme_.awq_order ? CodeOrder::kAwq : CodeOrder::kColumns;
     layer_.codes.k = weight.shape[0];
-    layer_.codes.n = weight.shape[1] * kPerWord;
+    layer_.codes.n = weight.shape[1] * kQuarkPerWord;
     read_codes(".weight");
     if (is_signed() && load_ == Load::kAll) {
       for (std::uint64_t i = 0; i < weight.bytes / 4; ++i) layer_.words[i] ^= kSigns;
@@ -41,7 +41,7 @@ class QuarkReader final : public IntegerReader {
     if (is_signed()) {
       for (std::uint32_t& word : words) word ^= kSigns;
     }
-    const PackedCodes packed{layer_.codes.order, kBits, layer_.codes.n, layer_.groups,
+    const PackedCodes packed{layer_.codes.order, kQuarkBits, layer_.codes.n, layer_.groups,
                              words.data()};
     layer_.zeros.resize(static_cast<std::size_t>(layer_.codes.n * layer_.groups));
     unpack_codes(packed, 0, layer_.codes.n, layer_.zeros.data());

@@ -20,7 +20,7 @@
 namespace heddle {
 namespace {
 
-[[noreturn]] void refuse(const char* code, const std::string& message) {
+[[noreturn]] void refuse_use(const char* code, const std::string& message) {
   throw Error(ErrorCategory::kUsage, code, message);
 }
 
@@ -28,9 +28,10 @@ CheckpointOptions checked(const CheckpointOptions& options) {
   refuse_null_byte(options.config, "config");
   const auto& [rank, size] = options.parallel;
   if (size < 1 || size > TensorParallel::kMostSize || rank < 0 || rank >= size) {
-    refuse("checkpoint.rank",
-           fmt::format("rank {} of {} is none; allowed: ranks 0 to size - 1 of a size of 1 to {}",
-                       rank, size, TensorParallel::kMostSize));
+    refuse_use(
+        "checkpoint.rank",
+        fmt::format("rank {} of {} is none; allowed: ranks 0 to size - 1 of a size of 1 to {}",
+                    rank, size, TensorParallel::kMostSize));
   }
   return options;
 }
@@ -83,14 +84,14 @@ struct CheckpointReader::State {
   const MadeTensor& at(const CheckpointTensor& tensor) const {
     const auto found = made.find(tensor.name);
     if (found == made.end()) {
-      refuse("checkpoint.no_tensor",
-             fmt::format("the checkpoint has no tensor \"{}\"", excerpt(tensor.name)));
+      refuse_use("checkpoint.no_tensor",
+                 fmt::format("the checkpoint has no tensor \"{}\"", excerpt(tensor.name)));
     }
     const CheckpointTensor own = public_tensor(found->second.info);
     if (own.type != tensor.type || own.shape != tensor.shape || own.bytes != tensor.bytes) {
-      refuse("checkpoint.no_tensor",
-             fmt::format("the checkpoint's tensor \"{}\" has another type or shape",
-                         excerpt(tensor.name)));
+      refuse_use("checkpoint.no_tensor",
+                 fmt::format("the checkpoint's tensor \"{}\" has another type or shape",
+                             excerpt(tensor.name)));
     }
     return found->second;
   }
@@ -122,8 +123,9 @@ struct CheckpointReader::State {
     const bool is_own = own != nullptr && own->matrices == layer.matrices &&
                         own->spec.canonical_json() == layer.spec.canonical_json();
     if (is_own) return;
-    refuse("checkpoint.no_tensor",
-           fmt::format("the checkpoint has no layer \"{}\" with this spec", excerpt(layer.name)));
+    refuse_use(
+        "checkpoint.no_tensor",
+        fmt::format("the checkpoint has no layer \"{}\" with this spec", excerpt(layer.name)));
   }
 
   const Checkpoint checkpoint;
@@ -187,16 +189,16 @@ const std::vector<std::string>& CheckpointReader::notes() const noexcept { retur
 const CheckpointLayer& CheckpointReader::layer(std::string_view name) const {
   if (const CheckpointLayer* found = find(state_->layers, name)) return *found;
   if (const UnservedLayer* unserved = find(state_->unserved, name)) {
-    refuse("checkpoint.no_layer",
-           fmt::format("no kernel takes the layer \"{}\": {}", excerpt(name), unserved->reason));
+    refuse_use("checkpoint.no_layer", fmt::format("no kernel takes the layer \"{}\": {}",
+                                                  excerpt(name), unserved->reason));
   }
-  refuse("checkpoint.no_layer",
-         fmt::format("the checkpoint has no layer \"{}\"{}", excerpt(name), state_->instead(name)));
+  refuse_use("checkpoint.no_layer", fmt::format("the checkpoint has no layer \"{}\"{}",
+                                                excerpt(name), state_->instead(name)));
 }
 const CheckpointTensor& CheckpointReader::tensor(std::string_view name) const {
   if (const CheckpointTensor* found = find(state_->plain, name)) return *found;
-  refuse("checkpoint.no_tensor", fmt::format("the checkpoint has no plain tensor \"{}\"{}",
-                                             excerpt(name), state_->instead(name)));
+  refuse_use("checkpoint.no_tensor", fmt::format("the checkpoint has no plain tensor \"{}\"{}",
+                                                 excerpt(name), state_->instead(name)));
 }
 
 void CheckpointReader::pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const {
@@ -212,13 +214,13 @@ void CheckpointReader::pack(const CheckpointLayer& layer, const ByteSink& sink) 
 void CheckpointReader::read(const CheckpointTensor& tensor, void* to, std::size_t bytes) const {
   const std::size_t needed = state_->at(tensor).info.bytes;
   if (bytes < needed) {
-    refuse("checkpoint.too_small", fmt::format("the memory for the tensor \"{}\" has {} bytes; "
-                                               "needed: {}",
-                                               excerpt(tensor.name), bytes, needed));
+    refuse_use("checkpoint.too_small", fmt::format("the memory for the tensor \"{}\" has {} bytes; "
+                                                   "needed: {}",
+                                                   excerpt(tensor.name), bytes, needed));
   }
   if (to == nullptr && needed > 0) {
-    refuse("checkpoint.null",
-           fmt::format("the memory for the tensor \"{}\" is null", excerpt(tensor.name)));
+    refuse_use("checkpoint.null",
+               fmt::format("the memory for the tensor \"{}\" is null", excerpt(tensor.name)));
   }
   read(tensor, [to](std::size_t offset, const void* data, std::size_t count) {
     std::memcpy(static_cast<std::uint8_t*>(to) + offset, data, count);
@@ -229,8 +231,8 @@ void CheckpointReader::read(const CheckpointTensor& tensor, void* to, std::size_
 void CheckpointReader::read(const CheckpointTensor& tensor, const ByteSink& sink) const {
   const MadeTensor& made = state_->at(tensor);
   if (!sink) {
-    refuse("checkpoint.null",
-           fmt::format("the sink for the tensor \"{}\" is empty", excerpt(tensor.name)));
+    refuse_use("checkpoint.null",
+               fmt::format("the sink for the tensor \"{}\" is empty", excerpt(tensor.name)));
   }
   ByteStream stream(sink, made.info.bytes);
   made.make(&stream);
@@ -241,8 +243,8 @@ void CheckpointReader::for_each_layer(
     const std::function<void(const CheckpointLayer& layer)>& work,
     const std::function<bool(const CheckpointProgress&)>& progress, int jobs) const {
   const std::vector<CheckpointLayer>& layers = state_->layers;
-  if (jobs < 0) refuse("checkpoint.jobs", fmt::format("jobs is {}; allowed: 0 and more", jobs));
-  if (!work) refuse("checkpoint.null", "there is no work to do for each layer");
+  if (jobs < 0) refuse_use("checkpoint.jobs", fmt::format("jobs is {}; allowed: 0 and more", jobs));
+  if (!work) refuse_use("checkpoint.null", "there is no work to do for each layer");
   std::uint64_t total = 0;
   for (const CheckpointLayer& layer : layers) total += layer.packed.bytes;
   std::mutex mutex;

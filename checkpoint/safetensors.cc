@@ -10,8 +10,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::uint64_t kPrefixBytes = 8;  // the length of the header, little-endian
-
 // What a file with these first bytes is, if it is one that people take for a checkpoint.
 const char* other_format(const std::array<std::uint8_t, kPrefixBytes>& first) {
   struct Magic {

@@ -14,6 +14,9 @@
 
 namespace heddle {
 
+// A file begins with the length of its header, little-endian.
+inline constexpr std::size_t kPrefixBytes = 8;
+
 // Immutable after construction: any thread may call it.
 class SafetensorsFile {
  public:

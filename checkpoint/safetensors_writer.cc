@@ -7,7 +7,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kPrefixBytes = 8;
 constexpr std::size_t kAlignment =
     64;  // of the data: a tensor may be copied to a device from there
 

@@ -103,14 +103,14 @@ class IndexReader final : public nlohmann::json_sax<Json> {
   bool has_map_ = false;
 };
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_index(const std::string& path, const std::string& why) {
   throw Error(ErrorCategory::kFile, "checkpoint.index", fmt::format("{}: {}", path, why));
 }
 
 std::string read_text(const std::string& path) {
   const InputFile file(path);
   if (file.size() > kMostBytes) {
-    refuse(path, fmt::format("is larger than {} MiB", kMostBytes >> 20));
+    refuse_index(path, fmt::format("is larger than {} MiB", kMostBytes >> 20));
   }
   std::string text(file.size(), '\0');
   file.read(0, text.data(), text.size());
@@ -125,21 +125,22 @@ void check_names(const std::string& path, const std::vector<ShardEntry>& entries
   const auto twice = std::adjacent_find(names.begin(), names.end(),
                                         [](const auto* a, const auto* b) { return *a == *b; });
   if (twice == names.end()) return;
-  refuse(path, fmt::format("weight_map has tensor \"{}\" twice", excerpt(**twice)));
+  refuse_index(path, fmt::format("weight_map has tensor \"{}\" twice", excerpt(**twice)));
 }
 
 }  // namespace
 
 std::vector<ShardEntry> read_shard_index(const std::string& path) {
   const std::string text = read_text(path);
-  if (text.find('\0') != text.npos) refuse(path, "has a NUL character, so it is not JSON");
+  if (text.find('\0') != text.npos) refuse_index(path, "has a NUL character, so it is not JSON");
   IndexReader reader;
   if (!Json::sax_parse(text.begin(), text.end(), &reader)) {
-    refuse(path, reader.fault().empty() ? "is not JSON" : reader.fault());
+    refuse_index(path, reader.fault().empty() ? "is not JSON" : reader.fault());
   }
   if (!reader.has_map()) {
-    refuse(path,
-           "is no index of a checkpoint: it has no object \"weight_map\"; give the folder instead");
+    refuse_index(
+        path,
+        "is no index of a checkpoint: it has no object \"weight_map\"; give the folder instead");
   }
   std::vector<ShardEntry> entries = reader.take_entries();
   check_names(path, entries);

@@ -96,7 +96,8 @@ heddle_status heddle_decode_plan_create(const heddle_decode_request* request,
     *plan = nullptr;
     const heddle_decode_request given =
         heddle::c_api::read_struct(request, "heddle_decode_request");
-    *plan = new heddle_decode_plan(heddle::derive_decode_plan(heddle::c_api::to_cpp(given)));
+    *plan =
+        new heddle_decode_plan(heddle::derive_decode_plan(heddle::c_api::to_decode_request(given)));
   });
 }
 
@@ -140,7 +141,7 @@ heddle_status heddle_decode_plan_request(const heddle_decode_plan* plan,
                                          heddle_decode_request* request) {
   return guarded([&] {
     need(plan, "plan");
-    write_struct(heddle::c_api::to_c(plan->plan.request), request, "heddle_decode_request");
+    write_struct(heddle::c_api::to_c_request(plan->plan.request), request, "heddle_decode_request");
   });
 }
 

@@ -12,9 +12,9 @@ namespace heddle::c_api {
 
 // Both throw Error(kUsage, "decode.request") for what is none of a request's words.
 DType dtype_of(const heddle_text& text);
-DecodeRequest to_cpp(const heddle_decode_request& given);
+DecodeRequest to_decode_request(const heddle_decode_request& given);
 // Its arrays belong to the request.
-heddle_decode_request to_c(const DecodeRequest& request);
+heddle_decode_request to_c_request(const DecodeRequest& request);
 
 // How many codes were checked. Throws Error(kInternal, "decode.mismatch") for a plan that is wrong.
 std::uint64_t prove(const DecodePlan& plan);

@@ -38,7 +38,7 @@ DType dtype_of(const heddle_text& text) {
                  "dtype");
 }
 
-DecodeRequest to_cpp(const heddle_decode_request& given) {
+DecodeRequest to_decode_request(const heddle_decode_request& given) {
   DecodeRequest request;
   request.kind = word_of(
       given.kind, std::array{CodeKind::kInteger, CodeKind::kFloat, CodeKind::kTable}, "kind");
@@ -79,7 +79,7 @@ DecodeRequest to_cpp(const heddle_decode_request& given) {
 }
 
 // Its arrays belong to the request.
-heddle_decode_request to_c(const DecodeRequest& request) {
+heddle_decode_request to_c_request(const DecodeRequest& request) {
   static_assert(sizeof(int) == sizeof(std::int32_t));
   heddle_decode_request values = {};
   values.kind = text_of_word(to_string(request.kind));
@@ -111,7 +111,7 @@ using heddle::c_api::write_struct;
 heddle_status heddle_decode_request_init(heddle_decode_request* request, size_t struct_size) {
   return guarded([&] {
     need(request, "request");
-    write_struct(heddle::c_api::to_c({}), struct_size, request, "heddle_decode_request");
+    write_struct(heddle::c_api::to_c_request({}), struct_size, request, "heddle_decode_request");
   });
 }
 
@@ -128,7 +128,7 @@ heddle_status heddle_decode_request_known(size_t index, heddle_text* name,
     need(name, "name");
     const std::vector<heddle::NamedDecodeRequest>& all = heddle::c_api::known_requests();
     need_index(index, all.size(), "index");
-    write_struct(heddle::c_api::to_c(all[index].request), request, "heddle_decode_request");
+    write_struct(heddle::c_api::to_c_request(all[index].request), request, "heddle_decode_request");
     *name = text_of(all[index].name);
   });
 }

@@ -9,7 +9,6 @@
 #include "runtime/c_api_structs.h"
 
 namespace heddle::c_api {
-namespace {
 
 struct LastError {
   heddle_status status = HEDDLE_OK;
@@ -18,6 +17,8 @@ struct LastError {
   std::string log;
   std::vector<Problem> problems;
 };
+
+namespace {
 
 LastError& last_error() {
   thread_local LastError error;

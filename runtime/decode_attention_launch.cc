@@ -19,7 +19,6 @@ using device::DecodeAttentionConfig;
 using device::kAttentionTile;
 using device::kMostSequences;
 
-constexpr std::size_t kNumberAlignment = 4;
 // Lengths and what follows from them stay far below 2^31.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 

@@ -14,8 +14,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kNumberAlignment = 4;
-
 void check_size(std::int64_t value, std::int64_t least, const char* name) {
   if (value >= least && value <= std::numeric_limits<std::int32_t>::max()) return;
   refuse_launch("launch.size", fmt::format("{} = {} is not between {} and {}", name, value, least,

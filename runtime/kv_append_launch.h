@@ -2,6 +2,7 @@
 #ifndef HEDDLE_RUNTIME_KV_APPEND_LAUNCH_H_
 #define HEDDLE_RUNTIME_KV_APPEND_LAUNCH_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/inspect/plan.h"
@@ -11,6 +12,9 @@
 #include "runtime/launch_checks.h"
 
 namespace heddle {
+
+// Bytes that arrays of FP32 and of 32-bit integers are aligned to.
+inline constexpr std::size_t kNumberAlignment = 4;
 
 // Throws Error(kUsage) with the code "launch.missing", "launch.unexpected", "launch.misaligned",
 // "launch.too_small", "launch.size" or "launch.overlap" if `args` break the contract of

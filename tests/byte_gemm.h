@@ -8,6 +8,9 @@
 
 namespace heddle {
 
+// Types of activations and outputs.
+inline constexpr DType kEightBitTypes[] = {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
+
 // Scales per token and channel, FP16 output.
 inline GemmSpec byte_gemm(std::int64_t n, std::int64_t k, DType dtype) {
   GemmSpec spec;

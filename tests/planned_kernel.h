@@ -8,6 +8,7 @@
 #include "generator/families/all.h"
 #include "generator/families/configuration.h"
 #include "generator/families/fields.h"
+#include "generator/families/gemm_family.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "generator/planner/choose.h"
@@ -39,8 +40,6 @@ inline bool is_bulk(const PlannedKernel& kernel) {
 inline bool is_tiles(const PlannedKernel& kernel) {
   return config_if<device::TilesConfig>(kernel) != nullptr && !is_bulk(kernel);
 }
-
-inline Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
 
 using IsWanted = std::function<bool(const PlannedKernel&)>;
 

@@ -29,7 +29,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kCodeBits = 4;
+constexpr int kIntegerBits = 4;
 constexpr int kBytes = 4;  // of a register
 constexpr std::uint8_t kAndXor = (kLutA & kLutB) ^ kLutC;
 
@@ -56,7 +56,7 @@ class ByteCodeDerivation {
     plan_.ops = weights_.ops();
     plan_.group_ops = group_.ops();
     if (to_int8) {
-      plan_.result_exponent = with_zeros() || with_scales() ? 0 : -kCodeBits;
+      plan_.result_exponent = with_zeros() || with_scales() ? 0 : -kIntegerBits;
     } else {
       plan_.result_exponent = -kUnitOfE4m3;
     }
@@ -67,7 +67,7 @@ class ByteCodeDerivation {
   bool with_scales() const { return plan_.request.fold_scale; }
   bool is_signed() const { return plan_.request.type == WeightType::kInt; }
   // The sign of two's complement flipped makes an unsigned code, of which 8 more is the zero.
-  std::uint32_t sign_flip() const { return is_signed() ? 1u << (kCodeBits - 1) : 0; }
+  std::uint32_t sign_flip() const { return is_signed() ? 1u << (kIntegerBits - 1) : 0; }
 
   static int emit(Registers& to, DecodeOpcode opcode, int a, std::uint32_t imm, std::string why) {
     DecodeOp op;
@@ -99,7 +99,7 @@ class ByteCodeDerivation {
     if (!is_high(reg)) return word;
     int& known = shifted_[2 * word];
     if (known < 0) {
-      known = emit(weights_, DecodeOpcode::kShr, word, kCodeBits, "the high codes to bit 0");
+      known = emit(weights_, DecodeOpcode::kShr, word, kIntegerBits, "the high codes to bit 0");
     }
     return known;
   }
@@ -108,7 +108,7 @@ class ByteCodeDerivation {
     if (is_high(reg)) return word;
     int& known = shifted_[2 * word + 1];
     if (known < 0) {
-      known = emit(weights_, DecodeOpcode::kShl, word, kCodeBits, "the low codes to bit 4");
+      known = emit(weights_, DecodeOpcode::kShl, word, kIntegerBits, "the low codes to bit 4");
     }
     return known;
   }
@@ -157,7 +157,7 @@ class ByteCodeDerivation {
       const int top = emit(weights_, DecodeOpcode::kShr, byte, 7, "the highest bits to bit 0");
       return signed_magnitude(byte, 0x7f, and_xor(weights_, top, 1, 1, "1 where it is negative"));
     }
-    const int sign = kCodeBits - 1 + (is_high(reg) ? kCodeBits : 0);
+    const int sign = kIntegerBits - 1 + (is_high(reg) ? kIntegerBits : 0);
     const int moved =
         emit(weights_, DecodeOpcode::kShr, word_of(reg), sign, "the codes' highest bits to bit 0");
     const int negative = and_xor(weights_, moved, 1, is_signed() ? 0 : 1, "1 where it is negative");
@@ -190,7 +190,7 @@ class ByteCodeDerivation {
     plan_.group_words = 1;
     constexpr std::uint32_t kCode = 0xf;
     const int bytes = emit(group_, DecodeOpcode::kPrmt, 0, 0, "both zero points to all bytes");
-    const int upper = emit(group_, DecodeOpcode::kShr, bytes, kCodeBits, "that of row g + 8");
+    const int upper = emit(group_, DecodeOpcode::kShr, bytes, kIntegerBits, "that of row g + 8");
     plan_.group_outputs = {and_xor(group_, bytes, kCode, sign_flip(), "the zero point of row g"),
                            and_xor(group_, upper, kCode, sign_flip(), "that of row g + 8 alone")};
   }
@@ -229,7 +229,7 @@ class ByteCodeDerivation {
   }
   int zero_of(int row, std::uint32_t code) {
     const int from = row == 0 ? 0
-                              : emit(group_, DecodeOpcode::kShr, 0, kCodeBits,
+                              : emit(group_, DecodeOpcode::kShr, 0, kIntegerBits,
                                      "the zero point of row g + 8 to bit 0");
     DecodeOp op;
     op.opcode = DecodeOpcode::kLop3;

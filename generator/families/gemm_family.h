@@ -69,6 +69,9 @@ inline const GemmFamily& gemm_family_of(const PlannedKernel& kernel) {
   return dynamic_cast<const GemmFamily&>(*kernel.family);
 }
 
+// The same.
+inline Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_

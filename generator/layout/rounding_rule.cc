@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "generator/spec/in_quotes.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {
@@ -40,8 +41,6 @@ SmallFloat code_float(WeightType type) {
   }
   return {};
 }
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 // To the nearest, ties to even; not beyond the largest finite value.
 std::uint32_t nearest_bfloat(float value) {
@@ -160,7 +159,7 @@ std::vector<Problem> refuse_rounding(const WeightSpec& weight) {
   if (weight.zero_point == ZeroPoint::kFloat) {
     problems.push_back({"/weight/zero_point",
                         "rounding to the nearest has integer zero points: zero keeps its value",
-                        quoted(to_string(weight.zero_point)), "\"none\" or \"int\"", ""});
+                        in_quotes(to_string(weight.zero_point)), "\"none\" or \"int\"", ""});
   }
   if (is_integer(weight.type) && weight.bits == 1 && weight.zero_point == ZeroPoint::kNone) {
     problems.push_back({"/weight/bits",

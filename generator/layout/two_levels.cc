@@ -28,9 +28,9 @@ constexpr float kMostOfRow = 119;
               fmt::format("row {}, group {}: {}", row, group, what));
 }
 
-class Quantizer {
+class TwoLevelQuantizer {
  public:
-  Quantizer(const WeightOpSpec& spec, const std::vector<std::uint16_t>& w)
+  TwoLevelQuantizer(const WeightOpSpec& spec, const std::vector<std::uint16_t>& w)
       : spec_(spec),
         w_(w),
         rule_(rounding_rule(spec.weight)),
@@ -180,7 +180,7 @@ void expect_group_scales(const GemmSpec& spec, const QuantizedWeights& weights) 
 
 QuantizedWeights quantize_two_levels(const WeightOpSpec& spec,
                                      const std::vector<std::uint16_t>& w) {
-  return Quantizer(spec, w).run();
+  return TwoLevelQuantizer(spec, w).run();
 }
 
 }  // namespace heddle

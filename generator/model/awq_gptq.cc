@@ -8,7 +8,7 @@
 namespace heddle {
 namespace {
 
-using Kind = ModulePattern::Kind;
+using PatternKind = ModulePattern::Kind;
 constexpr int kNotQuantized = QuantizationBuilder::kNotQuantized;
 
 // The newer name of "checkpoint_format" is "format"; both may be there.
@@ -17,15 +17,15 @@ bool is_gptq_v2(const ConfigReader& config) {
   const std::string newer = lower(config.string_or("format", ""));
   if (!older.empty() && !newer.empty() && older != newer) {
     refuse_quantization(config, "format",
-                        "checkpoint_format says " + quoted(older) + ", format another",
-                        quoted(newer), "the same in both");
+                        "checkpoint_format says " + quoted_excerpt(older) + ", format another",
+                        quoted_excerpt(newer), "the same in both");
   }
   const std::string format = !older.empty() ? older : !newer.empty() ? newer : "gptq";
   if (format != "gptq" && format != "gptq_v2") {
     refuse_quantization(config, older.empty() ? "format" : "checkpoint_format",
                         "tensors packed in this form are not read; they would need an importer of "
                         "their own",
-                        quoted(format), "\"gptq\" or \"gptq_v2\"");
+                        quoted_excerpt(format), "\"gptq\" or \"gptq_v2\"");
   }
   if (config.bool_or("is_marlin_format", false)) {
     refuse_quantization(
@@ -44,7 +44,7 @@ int read_word_bytes(const ConfigReader& config) {
     if (type == word || type == "torch." + std::string(word)) return bytes;
   }
   refuse_quantization(config, "pack_dtype", "codes are not packed into words of this type",
-                      quoted(type), "int8, int16, int32 or int64");
+                      quoted_excerpt(type), "int8, int16, int32 or int64");
 }
 
 // AWQ's order is that of the eight codes of a word, which have four bits each.
@@ -100,7 +100,7 @@ void read_dynamic(const ConfigReader& config, const Scheme& scheme, Quantization
       }
       index = builder.scheme(changed);
     }
-    add_rule(rules, key, Kind::kRegexStart, pattern, index, builder.rules());
+    add_rule(rules, key, PatternKind::kRegexStart, pattern, index, builder.rules());
   }
 }
 
@@ -116,7 +116,8 @@ bool read_modules_in_block(const ConfigReader& config, int scheme, QuantizationB
         config.add("wrong_type", kComponentsKey, "must be an array of arrays of strings");
         return true;
       }
-      add_rule(config, kComponentsKey, Kind::kComponents, name.text, scheme, builder.rules());
+      add_rule(config, kComponentsKey, PatternKind::kComponents, name.text, scheme,
+               builder.rules());
     }
   }
   return true;
@@ -134,7 +135,8 @@ int read_extra_module(const ConfigReader& fields, Scheme scheme, QuantizationBui
   read_gptq_module(fields, scheme);
   if (scheme.storage == Storage::kAwq) require_awq_bits(fields, "bits");
   const std::string type = fields.string_or("data_type", "int");
-  if (type != "int") scheme.unread = "AutoRound's data_type " + quoted(type) + " is not read";
+  if (type != "int")
+    scheme.unread = "AutoRound's data_type " + quoted_excerpt(type) + " is not read";
   return builder.scheme(scheme);
 }
 
@@ -151,7 +153,7 @@ void read_extra_config(const ConfigReader& config, const Scheme& scheme,
       const ConfigReader fields(*node, modules.pointer(module), config.findings());
       const int index = read_extra_module(fields, scheme, builder);
       if (expressions) {
-        add_rule(modules, module, Kind::kRegex, module, index, builder.rules());
+        add_rule(modules, module, PatternKind::kRegex, module, index, builder.rules());
       } else {
         builder.rules().add_name(module, index);
       }
@@ -200,7 +202,7 @@ void read_packing(const ConfigReader& config, Scheme& scheme) {
   const bool either = !named && config.bool_or("sym", true);
   if (!v1 && !v2 && !either) {
     refuse_quantization(config, key, "AutoRound tensors packed in this form are not read",
-                        quoted(form),
+                        quoted_excerpt(form),
                         "auto_round:auto_gptq, auto_round:auto_awq, auto_round:gptqmodel or "
                         "auto_round");
   }
@@ -218,7 +220,7 @@ void read_awq(const ConfigReader& config, QuantizationBuilder& builder) {
         config, "version",
         "AWQ tensors packed in this form are not read; they would need an importer of "
         "their own",
-        quoted(version), "\"gemm\" or \"gemv\"");
+        quoted_excerpt(version), "\"gemm\" or \"gemv\"");
   }
   scheme.storage = version == "gemm" ? Storage::kAwq : Storage::kAwqGemv;
   for (const std::string_view key : {"bits", "w_bit"}) {
@@ -249,7 +251,7 @@ void read_gptq(const ConfigReader& config, QuantizationBuilder& builder) {
   if (!read_modules_in_block(config, index, builder)) {
     builder.otherwise(index);
   } else if (config.bool_or("lm_head", false)) {
-    add_rule(config, "lm_head", Kind::kComponents, "lm_head", index, builder.rules());
+    add_rule(config, "lm_head", PatternKind::kComponents, "lm_head", index, builder.rules());
   }
 }
 
@@ -259,7 +261,7 @@ void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder) {
   const std::string type = config.string_or("data_type", "int");
   if (type != "int") {
     refuse_quantization(config, "data_type", "AutoRound's codes of this type are not read",
-                        quoted(type), "\"int\"");
+                        quoted_excerpt(type), "\"int\"");
   }
   if (scheme.storage == Storage::kAwq) require_awq_bits(config, "bits");
   read_gptq_fields(config, scheme);
@@ -268,7 +270,7 @@ void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder) {
   const std::vector<std::string> blocks =
       block_names(config, config.spelling({"block_name_to_quantize", "to_quant_block_names"}));
   for (const std::string& block : blocks) {
-    add_rule(config, "block_name_to_quantize", Kind::kName, block, index, builder.rules());
+    add_rule(config, "block_name_to_quantize", PatternKind::kName, block, index, builder.rules());
   }
   if (!blocks.empty()) return;
   leave_out_head(builder);

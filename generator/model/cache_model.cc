@@ -34,7 +34,7 @@ KvSpec read_kv(const KvShape& shape, DType dtype, std::string_view kv) {
 }
 
 // Decoder layers whose attention is the same operation.
-struct Kind {
+struct AttentionKind {
   ModelAttention attention;
   MixerKind mixer = MixerKind::kAttention;
   std::string name;  // of the mixer
@@ -48,7 +48,7 @@ class CacheBuilder {
   CacheBuilder(DType dtype, std::string_view kv, Model* model)
       : dtype_(dtype), kv_(kv), model_(*model) {}
 
-  void add(const Kind& kind) {
+  void add(const AttentionKind& kind) {
     const std::string reason = why_unserved(kind);
     if (!reason.empty()) return add_unserved(kind, reason);
     KvAppendSpec append;
@@ -81,7 +81,7 @@ class CacheBuilder {
         "attention", kind);
   }
 
-  void add_unserved(const Kind& kind, const std::string& reason) {
+  void add_unserved(const AttentionKind& kind, const std::string& reason) {
     const int count = static_cast<int>(kind.layers.size());
     ModelLayer layer = layer_of(kind.name, kind);
     layer.reason = reason;
@@ -114,7 +114,7 @@ class CacheBuilder {
 
  private:
   // What no spec says; empty where one says it all.
-  static std::string why_unserved(const Kind& kind) {
+  static std::string why_unserved(const AttentionKind& kind) {
     const ModelAttention& attention = kind.attention;
     if (kind.mixer == MixerKind::kCrossAttention) {
       return "attention to what an encoder made has no kernel of Heddle yet";
@@ -178,7 +178,7 @@ class CacheBuilder {
     return rope;
   }
 
-  void add_kernel(Spec spec, const char* covers, const Kind& kind) {
+  void add_kernel(Spec spec, const char* covers, const AttentionKind& kind) {
     const int count = static_cast<int>(kind.layers.size());
     for (ModelKernel& kernel : model_.kernels) {
       if (kernel.spec.name() != spec.name() ||
@@ -196,7 +196,7 @@ class CacheBuilder {
     model_.kernels.push_back({std::move(spec), count, covers});
   }
 
-  static ModelLayer layer_of(const std::string& name, const Kind& kind) {
+  static ModelLayer layer_of(const std::string& name, const AttentionKind& kind) {
     ModelLayer layer;
     layer.name = name;
     layer.kind = ModelLayer::Kind::kAttention;
@@ -233,8 +233,8 @@ void check_whole(const ModelAttention& attention, const ConfigReader& config) {
   if (config.has("query_pre_attn_scalar")) check(attention.scale_dim, "query_pre_attn_scalar");
 }
 
-std::vector<Kind> kinds_of(const Decoder& decoder, ConfigValues& values) {
-  std::vector<Kind> kinds;
+std::vector<AttentionKind> kinds_of(const Decoder& decoder, ConfigValues& values) {
+  std::vector<AttentionKind> kinds;
   for (const DecodedBlock& block : decoder.blocks) {
     const MixerKind mixer = block.facts.mixer;
     if (mixer != MixerKind::kAttention && mixer != MixerKind::kLatentAttention &&
@@ -248,8 +248,8 @@ std::vector<Kind> kinds_of(const Decoder& decoder, ConfigValues& values) {
   return kinds;
 }
 
-bool has_one_window(const std::vector<Kind>& kinds) {
-  return std::all_of(kinds.begin(), kinds.end(), [&](const Kind& kind) {
+bool has_one_window(const std::vector<AttentionKind>& kinds) {
+  return std::all_of(kinds.begin(), kinds.end(), [&](const AttentionKind& kind) {
     return kind.attention.window == kinds.front().attention.window;
   });
 }
@@ -264,8 +264,8 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   const Decoder decoder = decode(documents, findings, DecodedParts::kAttention);
   const ConfigReader root = documents.config();
   ConfigValues values(config, root, default_names(), decoder.family->names);
-  const std::vector<Kind> kinds = kinds_of(decoder, values);
-  for (const Kind& kind : kinds) check_whole(kind.attention, config);
+  const std::vector<AttentionKind> kinds = kinds_of(decoder, values);
+  for (const AttentionKind& kind : kinds) check_whole(kind.attention, config);
   findings.throw_if_any();
   if (!dtype) {
     model.assumptions.emplace_back(
@@ -273,7 +273,7 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   }
   CacheBuilder builder(dtype.value_or(DType::kBf16), kv, &model);
   builder.set_several(!has_one_window(kinds));
-  for (const Kind& kind : kinds) builder.add(kind);
+  for (const AttentionKind& kind : kinds) builder.add(kind);
   for (const DecodedBlock& block : decoder.blocks) {
     const bool recurrent =
         block.facts.mixer == MixerKind::kLinearAttention || block.facts.mixer == MixerKind::kMamba;

@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-using Kind = ModulePattern::Kind;
+using PatternKind = ModulePattern::Kind;
 
 constexpr std::string_view kRegexPrefix = "re:";
 constexpr std::string_view kFormats[] = {
@@ -33,9 +33,9 @@ void read_strategy(const ConfigReader& config, Scheme& scheme) {
     }
     read_block(config, "block_structure", scheme);
   } else {
-    refuse_quantization(config, "strategy",
-                        "compressed-tensors with scales of another kind than these",
-                        quoted(strategy), "\"tensor\", \"channel\", \"block\" or \"group\"");
+    refuse_quantization(
+        config, "strategy", "compressed-tensors with scales of another kind than these",
+        quoted_excerpt(strategy), "\"tensor\", \"channel\", \"block\" or \"group\"");
   }
 }
 
@@ -84,9 +84,10 @@ Scheme read_weights(const ConfigReader& config, const std::string& format) {
   if ((format == "float-quantized" || naive) && floats && bits == 8) return bytes(config, false);
   if ((format == "int-quantized" || naive) && integers && bits <= 8) return bytes(config, true);
   refuse_quantization(config, "type",
-                      "compressed-tensors in the format " + quoted(format) +
+                      "compressed-tensors in the format " + quoted_excerpt(format) +
                           " with weights of this type and " + std::to_string(bits) + " bits",
-                      quoted(type), "a pair of format and type that docs/checkpoints.md lists");
+                      quoted_excerpt(type),
+                      "a pair of format and type that docs/checkpoints.md lists");
 }
 
 // FP32 holds those of fewer bits.
@@ -103,7 +104,7 @@ ActivationScheme read_activations(const ConfigReader& config) {
   if (bits != 8) return unserved_activations("activations of " + std::to_string(bits) + " bits");
   const std::string type = config.string_or("type", "int");
   if (type != "int" && type != "float") {
-    return unserved_activations("activations of the type " + quoted(type));
+    return unserved_activations("activations of the type " + quoted_excerpt(type));
   }
   const DType dtype = type == "int" ? DType::kInt8 : DType::kFp8E4m3;
   const std::int64_t group = config.has("group_size") ? config.required_integer("group_size") : 0;
@@ -121,7 +122,7 @@ ActivationScheme read_activations(const ConfigReader& config) {
     const std::string when = dynamic ? "found at run time" : "stored";
     const std::string groups = group > 0 ? " of " + std::to_string(group) + " columns" : "";
     return unserved_activations("activations whose scales are " + when + " by the strategy " +
-                                quoted(strategy) + groups);
+                                quoted_excerpt(strategy) + groups);
   }
   activation.symmetric = config.bool_or("symmetric", true);
   return activation;
@@ -131,14 +132,14 @@ void check_format(const ConfigReader& config, const std::string& format) {
   if (std::find(std::begin(kFormats), std::end(kFormats), format) != std::end(kFormats)) return;
   std::string allowed;
   for (const std::string_view known : kFormats) {
-    allowed += (allowed.empty() ? "" : ", ") + quoted(known);
+    allowed += (allowed.empty() ? "" : ", ") + quoted_excerpt(known);
   }
   const bool sparse = format.find("24") != format.npos || format.find("sparse") != format.npos;
   refuse_quantization(config, "format",
                       sparse
                           ? "weights with 2:4 sparsity are not read: they would need sparse kernels"
                           : "compressed-tensors in this format is not read",
-                      quoted(format), allowed);
+                      quoted_excerpt(format), allowed);
 }
 
 // One entry of a list of targets: a module's name, "re:" and an expression, or the name of a class.
@@ -154,15 +155,15 @@ void add_rules(const ConfigReader& config, std::string_view key, const std::vect
                ModuleRules& rules) {
   for (const Target& target : targets) {
     if (target.is_regex() || target.is_class()) continue;
-    add_rule(config, key, Kind::kExact, target.text, target.scheme, rules);
+    add_rule(config, key, PatternKind::kExact, target.text, target.scheme, rules);
   }
   for (const Target& target : targets) {
     if (!target.is_regex()) continue;
-    add_rule(config, key, Kind::kRegexStart, target.text.substr(kRegexPrefix.size()), target.scheme,
-             rules);
+    add_rule(config, key, PatternKind::kRegexStart, target.text.substr(kRegexPrefix.size()),
+             target.scheme, rules);
   }
   for (const Target& target : targets) {
-    if (target.is_class()) rules.add(*ModulePattern::make(Kind::kEvery, ""), target.scheme);
+    if (target.is_class()) rules.add(*ModulePattern::make(PatternKind::kEvery, ""), target.scheme);
   }
 }
 
@@ -181,7 +182,7 @@ void read_sparsity(const ConfigReader& config, QuantizationBuilder& builder) {
   const std::string format = sparsity.string_or("format", "dense");
   if (format == "dense") return;
   Scheme scheme;
-  scheme.unread = "the sparsity format " + quoted(format) +
+  scheme.unread = "the sparsity format " + quoted_excerpt(format) +
                   " is not read: such weights would need sparse kernels";
   const int sparse = builder.scheme(scheme);
   add_rules(sparsity, "ignore", targets_of(sparsity.strings("ignore"), ModuleRules::kNone),
@@ -207,9 +208,9 @@ void check_transforms(const ConfigReader& config, QuantizationBuilder& builder) 
       const Node* targets = one.find("targets");
       const ConfigReader group(groups->items[i], child_pointer(pointer, groups->keys[i]),
                                config.findings());
-      builder.rotates(
-          group, "apply",
-          quoted(where) + " of " + (targets == nullptr ? "its modules" : excerpt(*targets)));
+      builder.rotates(group, "apply",
+                      quoted_excerpt(where) + " of " +
+                          (targets == nullptr ? "its modules" : excerpt(*targets)));
     }
   }
 }

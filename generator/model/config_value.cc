@@ -8,11 +8,11 @@
 
 namespace heddle {
 
-using Kind = ConfigValue::Kind;
+using ValueKind = ConfigValue::Kind;
 
 ConfigValue number_of(double number) {
   ConfigValue value;
-  value.kind = Kind::kNumber;
+  value.kind = ValueKind::kNumber;
   value.number = number;
   return value;
 }
@@ -21,7 +21,7 @@ ConfigValue truth_of(bool holds) { return number_of(holds ? 1 : 0); }
 
 ConfigValue text_of(std::string text) {
   ConfigValue value;
-  value.kind = Kind::kText;
+  value.kind = ValueKind::kText;
   value.text = std::move(text);
   return value;
 }
@@ -36,10 +36,10 @@ ConfigValue nothing(const ConfigValue& a, const ConfigValue& b) {
 ConfigValue value_of(const Node& node, std::string pointer) {
   ConfigValue value;
   value.pointer = std::move(pointer);
-  value.kind = Kind::kNumber;
+  value.kind = ValueKind::kNumber;
   switch (node.kind) {
     case Node::Kind::kNull:
-      value.kind = Kind::kNull;
+      value.kind = ValueKind::kNull;
       break;
     case Node::Kind::kBool:
       value.number = node.boolean ? 1 : 0;
@@ -52,12 +52,12 @@ ConfigValue value_of(const Node& node, std::string pointer) {
       value.number = node.number;
       break;
     case Node::Kind::kString:
-      value.kind = Kind::kText;
+      value.kind = ValueKind::kText;
       value.text = node.text;
       break;
     case Node::Kind::kArray:
     case Node::Kind::kObject:
-      value.kind = Kind::kNode;
+      value.kind = ValueKind::kNode;
       value.node = &node;
       break;
   }
@@ -65,11 +65,11 @@ ConfigValue value_of(const Node& node, std::string pointer) {
 }
 
 bool same(const ConfigValue& a, const ConfigValue& b) {
-  return a.kind == b.kind && (a.kind == Kind::kText ? a.text == b.text : a.number == b.number);
+  return a.kind == b.kind && (a.kind == ValueKind::kText ? a.text == b.text : a.number == b.number);
 }
 
 bool is_array(const ConfigValue& value) {
-  return value.kind == Kind::kNode && value.node->kind == Node::Kind::kArray;
+  return value.kind == ValueKind::kNode && value.node->kind == Node::Kind::kArray;
 }
 
 bool has(const ConfigValue& list, const ConfigValue& value) {
@@ -79,7 +79,7 @@ bool has(const ConfigValue& list, const ConfigValue& value) {
 
 std::string fraction_of(const ConfigValue& value) {
   if (!value.fraction.empty() || value.pointer.empty()) return value.fraction;
-  const bool whole = value.kind != Kind::kNumber || value.number == std::floor(value.number);
+  const bool whole = value.kind != ValueKind::kNumber || value.number == std::floor(value.number);
   return whole ? std::string() : value.pointer;
 }
 
@@ -92,13 +92,13 @@ std::string plain(double number) {
 
 std::string shown(const ConfigValue& value) {
   switch (value.kind) {
-    case Kind::kNumber:
+    case ValueKind::kNumber:
       return plain(value.number);
-    case Kind::kText:
+    case ValueKind::kText:
       return '"' + excerpt(value.text) + '"';
-    case Kind::kNode:
+    case ValueKind::kNode:
       return excerpt(*value.node);
-    case Kind::kNull:
+    case ValueKind::kNull:
       break;
   }
   return "null";

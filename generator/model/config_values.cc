@@ -10,7 +10,7 @@
 namespace heddle {
 namespace {
 
-using Kind = ConfigValue::Kind;
+using ValueKind = ConfigValue::Kind;
 
 }  // namespace
 
@@ -74,7 +74,7 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
   }
   const std::string what =
       result.pointer.empty() ? std::string(expression) + " is" : std::string("is");
-  if (result.kind != Kind::kNumber) {
+  if (result.kind != ValueKind::kNumber) {
     add("wrong_type",
         {result.pointer, "must be an integer", "\"" + excerpt(result.text) + "\"", "", ""});
   } else if (!result.fraction.empty()) {
@@ -104,10 +104,10 @@ std::int64_t ConfigValues::count(Expression expression, std::int64_t max) {
 double ConfigValues::number(Expression expression) {
   const ConfigValue result = value(expression);
   if (result.is_null()) add_missing(result, expression);
-  if (!result.is_null() && result.kind != Kind::kNumber) {
+  if (!result.is_null() && result.kind != ValueKind::kNumber) {
     add("wrong_type", {result.pointer, "must be a number", excerpt(result.text), "", ""});
   }
-  return result.kind == Kind::kNumber ? result.number : 1;
+  return result.kind == ValueKind::kNumber ? result.number : 1;
 }
 
 bool ConfigValues::flag(Expression expression) { return number(expression) != 0; }
@@ -115,7 +115,7 @@ bool ConfigValues::flag(Expression expression) { return number(expression) != 0;
 std::string ConfigValues::text(Expression expression) {
   const ConfigValue result = value(expression);
   if (result.is_null()) add_missing(result, expression);
-  if (!result.is_null() && result.kind != Kind::kText) {
+  if (!result.is_null() && result.kind != ValueKind::kText) {
     add("wrong_type", {result.pointer, "must be a string", "", "", ""});
   }
   return result.text;

@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-using Kind = ConfigValue::Kind;
+using ValueKind = ConfigValue::Kind;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -66,7 +66,7 @@ ConfigValue ExpressionReader::skipping(bool skip, Read read) {
 }
 
 double ExpressionReader::number(const ConfigValue& value) {
-  if (value.kind == Kind::kNumber) return value.number;
+  if (value.kind == ValueKind::kNumber) return value.number;
   wrong_type(value, "must be a number");
   return 1;
 }
@@ -137,10 +137,10 @@ ConfigValue ExpressionReader::is_among(const ConfigValue& list, const ConfigValu
     wrong_type(list, "must be an array");
     return truth_of(false);
   }
-  for (std::size_t i = 0; value.kind == Kind::kNumber && i < list.node->items.size(); ++i) {
+  for (std::size_t i = 0; value.kind == ValueKind::kNumber && i < list.node->items.size(); ++i) {
     const ConfigValue item =
         value_of(list.node->items[i], child_pointer(list.pointer, std::to_string(i)));
-    if (item.kind != Kind::kNumber) wrong_type(item, "must be an integer");
+    if (item.kind != ValueKind::kNumber) wrong_type(item, "must be an integer");
     check_field(item);
   }
   return truth_of(has(list, value));
@@ -148,14 +148,14 @@ ConfigValue ExpressionReader::is_among(const ConfigValue& list, const ConfigValu
 
 // A product of sides and heads with none of them would leave a part of a matrix out.
 void ExpressionReader::check_factor(const ConfigValue& value) {
-  const bool is_zero = value.kind == Kind::kNumber && value.number == 0 && !value.is_boolean;
+  const bool is_zero = value.kind == ValueKind::kNumber && value.number == 0 && !value.is_boolean;
   if (!is_zero || value.pointer.empty()) return;
   values_.add("out_of_range", {value.pointer, "is out of range", "0", "a number from 1 on", ""});
 }
 
 // What the config says of sizes, counts and layers is not negative.
 void ExpressionReader::check_field(const ConfigValue& value) {
-  if (value.kind != Kind::kNumber || value.pointer.empty() || value.number >= 0) return;
+  if (value.kind != ValueKind::kNumber || value.pointer.empty() || value.number >= 0) return;
   values_.add("out_of_range", {value.pointer, "is out of range", shown(value),
                                "a number that is not negative", ""});
 }
@@ -299,7 +299,7 @@ ConfigValue ExpressionReader::path(ConfigValue value) {
 
 ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view key) {
   if (skip_) return value;
-  const bool is_object = value.kind == Kind::kNode && value.node->kind == Node::Kind::kObject;
+  const bool is_object = value.kind == ValueKind::kNode && value.node->kind == Node::Kind::kObject;
   if (!is_object && !value.is_null()) wrong_type(value, "must be an object");
   const Node* found = is_object ? value.node->find(key) : nullptr;
   std::string pointer =
@@ -312,7 +312,7 @@ ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view 
 
 ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& index) {
   if (skip_ || value.is_null() || index.is_null()) return nothing(value, index);
-  const bool is_text = value.kind == Kind::kText;
+  const bool is_text = value.kind == ValueKind::kText;
   const bool is_list = is_array(value);
   if (!is_text && !is_list) {
     wrong_type(value, "must be an array");
@@ -352,7 +352,8 @@ ConfigValue ExpressionReader::function(std::string_view called) {
   if (called == "given") return truth_of(!value.is_null());
   if (value.is_null() || other.is_null()) return nothing(value, other);
   if (called == "length") {
-    if (value.kind == Kind::kNode) return number_of(static_cast<double>(value.node->items.size()));
+    if (value.kind == ValueKind::kNode)
+      return number_of(static_cast<double>(value.node->items.size()));
     wrong_type(value, "must be an array");
     return number_of(1);
   }

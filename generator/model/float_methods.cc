@@ -28,7 +28,7 @@ std::optional<ActivationScheme> read_activations(const ConfigReader& config,
   const std::string scheme = lower(config.string_or(kKey, ""));
   if (scheme == "static") return static_activations(DType::kFp8E4m3);
   if (scheme != "dynamic") {
-    return unserved_activations("activations of the scheme " + quoted(scheme));
+    return unserved_activations("activations of the scheme " + quoted_excerpt(scheme));
   }
   if (weights.group_size.value_or(0) > 0) return of_blocks(config, *weights.group_size);
   return token_activations(DType::kFp8E4m3);

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <numeric>
 
-namespace heddle {
+#include "generator/spec/weight_meaning.h"
 
-inline constexpr int kGroupStep = 16;  // columns; as in the spec's table
+namespace heddle {
 
 // The last group of a checkpoint may be shorter than the others (K = 10944 in groups of 128).
 // Kernels take groups of one size, so each group becomes several with the same scale: the largest

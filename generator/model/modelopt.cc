@@ -72,7 +72,7 @@ void read_quantized_layers(const ConfigReader& config, QuantizationBuilder& buil
       check_group(fields, *scheme);
     } else {
       scheme.emplace();
-      scheme->unread = "Model Optimizer's " + quoted(name) +
+      scheme->unread = "Model Optimizer's " + quoted_excerpt(name) +
                        " is not read: its codes would need an importer of their own";
     }
     builder.rules().add_name(module, builder.scheme(*std::move(scheme)));
@@ -100,7 +100,7 @@ void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder) {
         config, "quant_algo",
         "this form of Model Optimizer is not read: its codes would need an importer "
         "of their own",
-        quoted(name), kKnown);
+        quoted_excerpt(name), kKnown);
   }
   check_group(config, *scheme);
   exclude_all(config, builder);

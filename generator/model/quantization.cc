@@ -47,7 +47,8 @@ constexpr std::array<
 
 std::string known_methods() {
   std::string list;
-  for (const auto& [method, reader] : kReaders) list += (list.empty() ? "" : ", ") + quoted(method);
+  for (const auto& [method, reader] : kReaders)
+    list += (list.empty() ? "" : ", ") + quoted_excerpt(method);
   return list;
 }
 
@@ -84,10 +85,10 @@ Quantization read_method(const ConfigReader& config, const std::string& method,
       refuse_quantization(config, "quant_method",
                           "checkpoints of this quantisation are not read: they would need " +
                               std::string(refused.needs),
-                          quoted(method), known_methods());
+                          quoted_excerpt(method), known_methods());
     }
     refuse_quantization(config, "quant_method", "this quantisation is not known to Heddle",
-                        quoted(method), known_methods());
+                        quoted_excerpt(method), known_methods());
   }
   return builder.take();
 }
@@ -210,7 +211,7 @@ Quantization read_quantization(const QuantizationSources& sources, Findings& fin
   if (beside.node != nullptr && method != "modelopt" && !reader.has("quant_algo")) {
     refuse_quantization(reader, "quant_method",
                         "hf_quant_config.json is of Model Optimizer, the config of another method",
-                        quoted(method), "the same in both");
+                        quoted_excerpt(method), "the same in both");
   }
   return read_method(reader, method, sources);
 }

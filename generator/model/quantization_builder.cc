@@ -85,7 +85,7 @@ void add_rule(const ConfigReader& config, std::string_view key, ModulePattern::K
   std::optional<ModulePattern> pattern = ModulePattern::make(kind, text);
   if (!pattern) {
     refuse_quantization(
-        config, key, "this regular expression cannot be read", quoted(text),
+        config, key, "this regular expression cannot be read", quoted_excerpt(text),
         "one without flags, named groups, references back, nested look-aheads and counts over 255");
   }
   rules.add(*std::move(pattern), scheme);
@@ -103,7 +103,7 @@ void refuse_quantization(const ConfigReader& config, std::string_view key, std::
                                     std::move(allowed), ""}});
 }
 
-std::string quoted(std::string_view text) { return '"' + excerpt(text) + '"'; }
+std::string quoted_excerpt(std::string_view text) { return '"' + excerpt(text) + '"'; }
 std::string lower(std::string text) { return in_case(std::move(text), 'A', 'Z', 'a' - 'A'); }
 std::string upper(std::string text) { return in_case(std::move(text), 'a', 'z', 'A' - 'a'); }
 

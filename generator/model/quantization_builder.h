@@ -70,7 +70,7 @@ void leave_out_head(QuantizationBuilder& builder);
 [[noreturn]] void refuse_quantization(const ConfigReader& config, std::string_view key,
                                       std::string message, std::string value, std::string allowed);
 
-std::string quoted(std::string_view text);
+std::string quoted_excerpt(std::string_view text);
 std::string lower(std::string text);
 std::string upper(std::string text);
 

@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-using Kind = ModulePattern::Kind;
+using PatternKind = ModulePattern::Kind;
 
 Scheme unread(const std::string& what) {
   Scheme scheme;
@@ -51,10 +51,11 @@ Scheme read_weight(const ConfigReader& config, const std::string& pack_method) {
     scheme.awq_order = pack_method == "reorder";
     return scheme;
   }
-  return unread("weights of dtype " + quoted(dtype) + " and qscheme " + quoted(place));
+  return unread("weights of dtype " + quoted_excerpt(dtype) + " and qscheme " +
+                quoted_excerpt(place));
 }
 
-ActivationScheme read_activations(const ConfigReader& config) {
+ActivationScheme read_quark_activations(const ConfigReader& config) {
   const std::string dtype = lower(config.string_or("dtype", ""));
   const std::string place = lower(config.string_or("qscheme", ""));
   const bool dynamic = config.is_true("is_dynamic");
@@ -66,8 +67,8 @@ ActivationScheme read_activations(const ConfigReader& config) {
   } else if (known && dynamic && (place == "per_token" || place == "per_tensor")) {
     activation = token_activations(type);
   } else {
-    return unserved_activations("activations of dtype " + quoted(dtype) + " and qscheme " +
-                                quoted(place));
+    return unserved_activations("activations of dtype " + quoted_excerpt(dtype) + " and qscheme " +
+                                quoted_excerpt(place));
   }
   activation.symmetric = config.bool_or("symmetric", true);
   return activation;
@@ -84,7 +85,7 @@ int read_module(const ConfigReader& config, const std::string& pack_method,
       read_weight(ConfigReader(*weight, config.pointer("weight"), config.findings()), pack_method);
   if (const Node* inputs = config.node("input_tensors")) {
     scheme.activation = inputs->kind == Node::Kind::kObject
-                            ? read_activations(ConfigReader(
+                            ? read_quark_activations(ConfigReader(
                                   *inputs, config.pointer("input_tensors"), config.findings()))
                             : unserved_activations("activations of several stages");
   }
@@ -99,7 +100,7 @@ void check_algorithms(const ConfigReader& config, QuantizationBuilder& builder) 
   for (const Node& algorithm : algorithms->kind == Node::Kind::kArray ? algorithms->items : one) {
     const Node* name = algorithm.find("name");
     if (name == nullptr || (name->text != "rotation" && name->text != "quarot")) continue;
-    builder.rotates(config, "algo_config", quoted(name->text));
+    builder.rotates(config, "algo_config", quoted_excerpt(name->text));
   }
 }
 
@@ -127,8 +128,8 @@ void read_quark(const ConfigReader& config, QuantizationBuilder& builder) {
       const Node* node = modules.object(pattern);
       if (node == nullptr) continue;
       const ConfigReader module(*node, modules.pointer(pattern), config.findings());
-      add_rule(modules, pattern, Kind::kGlob, pattern, read_module(module, pack_method, builder),
-               builder.rules());
+      add_rule(modules, pattern, PatternKind::kGlob, pattern,
+               read_module(module, pack_method, builder), builder.rules());
     }
   }
   const Node* global = config.object("global_quant_config");

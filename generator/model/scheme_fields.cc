@@ -46,7 +46,7 @@ WeightType read_fp8_format(const ConfigReader& config, std::string_view key) {
     if (format == word) return WeightType::kE5m2;
   }
   refuse_quantization(
-      config, key, "this form of FP8 is not read", quoted(format),
+      config, key, "this form of FP8 is not read", quoted_excerpt(format),
       "e4m3 (e4m3fn) or e5m2; other exponent biases need a decode plan of their own");
 }
 

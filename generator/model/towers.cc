@@ -12,7 +12,7 @@ struct Tower {
   std::string_view key;
   const char* name;
 };
-constexpr std::int64_t kMostLayers = 1 << 12;
+constexpr std::int64_t kMostTowerLayers = 1 << 12;
 constexpr Tower kTowers[] = {{"vision_config", "vision tower"},
                              {"audio_config", "audio tower"},
                              {"talker_config", "talker"},
@@ -32,7 +32,7 @@ std::vector<DecodedOther> towers_of(const ConfigReader& config) {
                                        "encoder_layers", "n_layers", "layers"}) {
       const Node* const count = node->find(key);
       if (count == nullptr || !count->as_integer()) continue;
-      layers = std::clamp<std::int64_t>(*count->as_integer(), 1, kMostLayers);
+      layers = std::clamp<std::int64_t>(*count->as_integer(), 1, kMostTowerLayers);
       break;
     }
     for (const std::string_view key :

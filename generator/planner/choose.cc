@@ -16,8 +16,6 @@ namespace {
 constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
                                    128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
 
-Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
-
 // With the path before hopper.
 Plan with_older_path(const Plan& plan) {
   GemmSpec spec = plan.spec.gemm();

@@ -17,8 +17,6 @@ constexpr std::int64_t kFewestTileTokens = 8;
 
 bool is_gemm(const Plan& plan) { return plan.spec.op() == Op::kGemm; }
 
-Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
-
 // Whether the spec leaves it to the planner what its kernels are.
 bool is_open(const Plan& plan) {
   if (!is_gemm(plan)) return true;

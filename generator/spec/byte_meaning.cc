@@ -3,10 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "generator/spec/in_quotes.h"
+
 namespace heddle {
 namespace {
 
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 
 bool has_integers_of_four_bits(const WeightSpec& weight) {
@@ -33,11 +34,11 @@ class Rules {
            "blocks are multiplied by activations of 8 bits", group_rows(), "1");
     refuse_two_levels();
     unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
-           "only products of FP8 are added in two ways", quoted(to_string(gemm_.accumulation)),
+           "only products of FP8 are added in two ways", in_quotes(to_string(gemm_.accumulation)),
            "\"promoted\"");
     unless(!is_of_bytes(gemm_.weight.interleave), "/weight/interleave",
            "the order of codes that are multiplied by activations of 8 bits",
-           quoted(to_string(gemm_.weight.interleave)), "another interleave");
+           in_quotes(to_string(gemm_.weight.interleave)), "another interleave");
   }
 
   void check_eight_bits() {
@@ -49,9 +50,9 @@ class Rules {
            "with activations of 8 bits the type of Y has no default", "none",
            "\"fp16\", \"bf16\", \"fp32\" or a type of 8 bits");
     unless(!gemm_.multiply, "/multiply/dtype", "activations of 8 bits are multiplied as they are",
-           gemm_.multiply ? quoted(to_string(*gemm_.multiply)) : "", "absent");
+           gemm_.multiply ? in_quotes(to_string(*gemm_.multiply)) : "", "absent");
     unless(!is_integer_x() || gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
-           "integer sums are exact", quoted(to_string(gemm_.accumulation)), "\"promoted\"");
+           "integer sums are exact", in_quotes(to_string(gemm_.accumulation)), "\"promoted\"");
   }
 
  private:
@@ -69,7 +70,9 @@ class Rules {
 
   bool is_integer_x() const { return gemm_.activation == DType::kInt8; }
   std::string group_rows() const { return std::to_string(gemm_.weight.group_rows); }
-  std::string granularity() const { return quoted(to_string(gemm_.activation_scale.granularity)); }
+  std::string granularity() const {
+    return in_quotes(to_string(gemm_.activation_scale.granularity));
+  }
 
   void check_activations() {
     const RowGranularity granularity_of_x = gemm_.activation_scale.granularity;
@@ -104,7 +107,7 @@ class Rules {
     const WeightSpec& weight = gemm_.weight;
     unless(!weight.has_two_levels(), "/weight/channel_scale",
            "integer scales of groups make INT8 of codes of 4 bits, for activations in int8",
-           weight.has_two_levels() ? quoted(to_string(*weight.channel_scale)) : "", "\"none\"");
+           weight.has_two_levels() ? in_quotes(to_string(*weight.channel_scale)) : "", "\"none\"");
   }
 
   // Of codes that are multiplied as they are.
@@ -128,10 +131,10 @@ class Rules {
              "-1 (per channel) or 0 (per tensor)");
     }
     unless(weight.zero_point == ZeroPoint::kNone, "/weight/zero_point",
-           "codes are multiplied as they are", quoted(to_string(weight.zero_point)), "\"none\"");
+           "codes are multiplied as they are", in_quotes(to_string(weight.zero_point)), "\"none\"");
     unless(weight.interleave == Interleave::kSwizzle128b, "/weight/interleave",
            "codes that are multiplied as they are have one order",
-           quoted(to_string(weight.interleave)), "\"swizzle_128b\"");
+           in_quotes(to_string(weight.interleave)), "\"swizzle_128b\"");
     refuse_two_levels();
   }
 
@@ -157,12 +160,12 @@ class Rules {
            "a multiple of 32");
     unless(!has_groups() || gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
            "sums of groups leave the tensor cores to be scaled",
-           quoted(to_string(gemm_.accumulation)), "\"promoted\"");
+           in_quotes(to_string(gemm_.accumulation)), "\"promoted\"");
     unless(weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
-           "codes of 8 bits are integers less integers", quoted(to_string(weight.zero_point)),
+           "codes of 8 bits are integers less integers", in_quotes(to_string(weight.zero_point)),
            "\"none\" or \"int\"");
     unless(weight.interleave == Interleave::kByteFragment, "/weight/interleave",
-           "codes that become 8 bits have one order", quoted(to_string(weight.interleave)),
+           "codes that become 8 bits have one order", in_quotes(to_string(weight.interleave)),
            "\"byte_fragment\"");
     if (!is_integer_x()) refuse_two_levels();
     unless(!weight.has_two_levels() || has_groups(), "/weight/group_size",
@@ -177,14 +180,14 @@ class Rules {
            "false");
     unless(!has_small_scales(weight), "/weight/scale_dtype",
            "scales of channels and groups have 16 or 32 bits",
-           quoted(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"");
+           in_quotes(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"");
   }
 
   bool has_groups() const {
     return gemm_.weight.group_size != kPerChannel && gemm_.weight.group_size != kPerTensor;
   }
   std::string type_text() const {
-    return quoted(to_string(gemm_.weight.type)) + " of " + std::to_string(gemm_.weight.bits) +
+    return in_quotes(to_string(gemm_.weight.type)) + " of " + std::to_string(gemm_.weight.bits) +
            " bits";
   }
 
@@ -199,12 +202,12 @@ class Rules {
     unless(weight.group_size == kRowGroup, "/weight/group_size", "a block has 128 columns",
            std::to_string(weight.group_size), "128");
     unless(weight.scale_dtype == DType::kFp32, "/weight/scale_dtype", "scales of blocks are FP32",
-           quoted(to_string(weight.scale_dtype)), "\"fp32\"");
+           in_quotes(to_string(weight.scale_dtype)), "\"fp32\"");
     unless(weight.group_offset == 0, "/weight/group_offset", "W begins with a whole block",
            std::to_string(weight.group_offset), "0");
     unless(gemm_.accumulation == Accumulation::kPromoted, "/accumulation",
            "sums of 128 columns leave the tensor cores to be scaled",
-           quoted(to_string(gemm_.accumulation)), "\"promoted\"");
+           in_quotes(to_string(gemm_.accumulation)), "\"promoted\"");
     unless(!gemm_.epilogue.gated || gemm_.shape.n % (2 * kBlockRows) == 0, "/shape/n",
            "with a gated epilogue gates and ups have whole blocks", std::to_string(gemm_.shape.n),
            "multiples of 256");

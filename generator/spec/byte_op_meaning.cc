@@ -3,11 +3,10 @@
 #include <utility>
 
 #include "generator/spec/byte_meaning.h"
+#include "generator/spec/in_quotes.h"
 
 namespace heddle {
 namespace {
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 bool is_in_rows(const WeightSpec& weight) { return weight.interleave == Interleave::kSwizzle128b; }
 
@@ -19,7 +18,7 @@ void refuse_checkpoint(const WeightSpec& weight, Problems& problems) {
   if (is_in_rows(weight)) {
     problems.push_back({"/weight/interleave",
                         "codes of AWQ and GPTQ are unsigned: no kernel multiplies them as they are",
-                        quoted(to_string(weight.interleave)), "another interleave", ""});
+                        in_quotes(to_string(weight.interleave)), "another interleave", ""});
   }
   if (weight.has_blocks()) {
     problems.push_back({"/weight/group_rows", "scales of AWQ and GPTQ are of one row",
@@ -46,12 +45,12 @@ void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems) {
   const WeightSpec& weight = spec.weight;
   if (weight.interleave == Interleave::kByteFragment) {
     problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
-                        quoted(to_string(weight.interleave)), "another interleave", ""});
+                        in_quotes(to_string(weight.interleave)), "another interleave", ""});
   }
   if (weight.has_two_levels()) {
     problems.push_back({"/weight/channel_scale",
                         "scales in two levels are made and packed on the host alone",
-                        quoted(to_string(*weight.channel_scale)), "\"none\"", ""});
+                        in_quotes(to_string(*weight.channel_scale)), "\"none\"", ""});
   }
   if (!is_in_rows(weight) && !weight.has_blocks()) return;
   if (op == Op::kRepack || spec.format != CheckpointFormat::kHeddle) {
@@ -62,7 +61,7 @@ void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems) {
   if (!floats && !(weight.type == WeightType::kInt && weight.bits == 8)) {
     problems.push_back(
         {std::string(type), "codes in the order swizzle_128b are multiplied as they are",
-         quoted(to_string(weight.type)) + " of " + std::to_string(weight.bits) + " bits",
+         in_quotes(to_string(weight.type)) + " of " + std::to_string(weight.bits) + " bits",
          "\"int\" of 8 bits, \"e4m3\" or \"e5m2\"", ""});
   }
   Problems of_gemm;

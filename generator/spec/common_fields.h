@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "generator/spec/fields.h"
 #include "generator/spec/weight_meaning.h"
@@ -12,6 +14,7 @@
 namespace heddle {
 
 inline constexpr std::int64_t kLargestSide = 1 << 20;
+inline constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int64_t kSpecialGroups[] = {kPerChannel, kPerTensor};
 inline constexpr std::int64_t kAlsoGroupRows[] = {kBlockRows};
 inline constexpr int kMostFields = 32;  // codes of one bit in a word

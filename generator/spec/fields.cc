@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "generator/spec/in_quotes.h"
+
 namespace heddle {
 namespace {
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 // "a", "a or b", "a, b or c"
 void append_choice(std::string& text, std::string_view choice, bool first, bool last) {
@@ -38,7 +38,7 @@ std::string number_text(Number value) {
 std::string words_text(const Field& field) {
   std::string text;
   for (std::size_t i = 0; i < field.words.size(); ++i) {
-    append_choice(text, quoted(field.words[i]), i == 0, i + 1 == field.words.size());
+    append_choice(text, in_quotes(field.words[i]), i == 0, i + 1 == field.words.size());
   }
   return text;
 }
@@ -144,7 +144,8 @@ std::string allowed_text(const FieldTable& table, const Field& field) {
 std::string value_text(const Field& field, std::int64_t value) {
   if (field.kind == FieldKind::kBool) return value != 0 ? "true" : "false";
   if (field.kind == FieldKind::kNumber) return number_text(number_of(value));
-  if (field.kind == FieldKind::kWord) return quoted(field.words[static_cast<std::size_t>(value)]);
+  if (field.kind == FieldKind::kWord)
+    return in_quotes(field.words[static_cast<std::size_t>(value)]);
   return std::to_string(value);
 }
 

@@ -7,7 +7,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kNoLimit[] = {0};
 
 // The types of X, in the order of their words, which are those of the rows that row_transform

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "generator/spec/in_quotes.h"
 #include "generator/spec/meaning.h"
 
 namespace heddle {
@@ -13,8 +14,6 @@ using Problems = std::vector<Problem>;
 
 constexpr int kStepDim = 16;  // elements of a head that one thread takes
 constexpr int kNvfp4Group = 16;
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 bool is_integer(KvDtype dtype) {
   return dtype == KvDtype::kInt8 || dtype == KvDtype::kInt4 || dtype == KvDtype::kInt2;
@@ -27,7 +26,7 @@ class TensorRules {
       : tensor_(tensor), pointer_(std::move(pointer)), head_dim_(head_dim), problems_(problems) {}
 
   void check() {
-    const std::string granularity = quoted(to_string(tensor_.granularity));
+    const std::string granularity = in_quotes(to_string(tensor_.granularity));
     const bool none = tensor_.granularity == KvGranularity::kNone;
     if (is_16_bit(tensor_.dtype)) {
       unless(none, "granularity", "16-bit values have no scales", granularity, "\"none\"");
@@ -66,7 +65,7 @@ class TensorRules {
     if (!tensor_.scale_dtype) return;
     const DType type = *tensor_.scale_dtype;
     const auto only = [&](bool fine, const char* why, const char* allowed) {
-      unless(fine, "scale_dtype", why, quoted(to_string(type)), allowed);
+      unless(fine, "scale_dtype", why, in_quotes(to_string(type)), allowed);
     };
     if (is_16_bit(tensor_.dtype)) {
       only(false, "16-bit values have no scales", "none");
@@ -115,7 +114,7 @@ class ScalingRules {
     const bool yarn = scaling_.type == RopeScalingType::kYarn;
     const bool some = scaling_.type != RopeScalingType::kNone;
     if (some && rope_.source == RopeSource::kTable) {
-      refuse("/type", "a table has the angles as they are", quoted(to_string(scaling_.type)),
+      refuse("/type", "a table has the angles as they are", in_quotes(to_string(scaling_.type)),
              "\"none\", or the source \"base\"");
     }
     exactly(some, scaling_.factor.has_value(), "/factor");
@@ -153,7 +152,7 @@ class ScalingRules {
   void only(bool has, bool given, const char* field) {
     if (has || !given) return;
     refuse(field, "scaling of this type has none", "given",
-           std::string("none with ") + quoted(to_string(scaling_.type)));
+           std::string("none with ") + in_quotes(to_string(scaling_.type)));
   }
   void refuse(const char* field, const char* why, std::string value, std::string allowed) {
     problems_.push_back(

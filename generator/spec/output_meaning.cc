@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "generator/spec/in_quotes.h"
+
 namespace heddle {
 namespace {
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 void check_no_scale(const OutputScaleSpec& scale, Problems& problems) {
   const auto refuse = [&](const char* pointer, std::string value, const char* allowed) {
@@ -14,16 +14,17 @@ void check_no_scale(const OutputScaleSpec& scale, Problems& problems) {
         {pointer, "only an output of 8 bits is quantised", std::move(value), allowed, ""});
   };
   if (scale.granularity != RowGranularity::kNone) {
-    refuse("/output/granularity", quoted(to_string(scale.granularity)), "\"none\"");
+    refuse("/output/granularity", in_quotes(to_string(scale.granularity)), "\"none\"");
   }
   if (scale.scale_dtype != RowScaleDtype::kFp32) {
-    refuse("/output/scale_dtype", quoted(to_string(scale.scale_dtype)), "\"fp32\"");
+    refuse("/output/scale_dtype", in_quotes(to_string(scale.scale_dtype)), "\"fp32\"");
   }
 }
 
 void check_granularity(RowGranularity granularity, Problems& problems) {
   const auto refuse = [&](const char* why, const char* allowed) {
-    problems.push_back({"/output/granularity", why, quoted(to_string(granularity)), allowed, ""});
+    problems.push_back(
+        {"/output/granularity", why, in_quotes(to_string(granularity)), allowed, ""});
   };
   constexpr const char* kSecondPass =
       "\"tensor\", \"group\", or an output of 16 bits and a row_transform behind the gemm";

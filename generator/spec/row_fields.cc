@@ -6,8 +6,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
-
 constexpr auto kRowShape = std::to_array<Field>({
     shape_field("the sizes of Y"),
     size_field("/shape/columns", 1, kLargestSide,

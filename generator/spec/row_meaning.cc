@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "generator/spec/in_quotes.h"
 #include "generator/spec/meaning.h"
 
 namespace heddle {
@@ -10,8 +11,6 @@ namespace {
 using Problems = std::vector<Problem>;
 
 constexpr int kStepColumns = 8;  // 16 bytes of 16-bit values
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 void check_shape(const RowShape& shape, Problems& problems) {
   if (shape.columns % kStepColumns != 0) {
@@ -73,10 +72,10 @@ void check_work(const RowTransformSpec& spec, Problems& problems) {
 void check_16_bits(const RowTransformSpec& spec, Problems& problems) {
   const RowOutputSpec& output = spec.output;
   if (output.dtype != row_dtype(spec.input)) {
-    problems.push_back({"/output/dtype", "no kernel writes other 16 bits than it reads",
-                        quoted(to_string(output.dtype)),
-                        quoted(to_string(spec.input)) + ", \"int8\", \"fp8_e4m3\" or \"fp8_e5m2\"",
-                        ""});
+    problems.push_back(
+        {"/output/dtype", "no kernel writes other 16 bits than it reads",
+         in_quotes(to_string(output.dtype)),
+         in_quotes(to_string(spec.input)) + ", \"int8\", \"fp8_e4m3\" or \"fp8_e5m2\"", ""});
   }
   const auto refuse = [&](bool given, const char* pointer, std::string value, const char* allowed) {
     if (!given) return;
@@ -84,19 +83,19 @@ void check_16_bits(const RowTransformSpec& spec, Problems& problems) {
         {pointer, "an output of 16 bits is not quantised", std::move(value), allowed, ""});
   };
   refuse(output.granularity != RowGranularity::kNone, "/output/granularity",
-         quoted(to_string(output.granularity)), "\"none\"");
+         in_quotes(to_string(output.granularity)), "\"none\"");
   refuse(!output.symmetric, "/output/symmetric", "false", "true");
   refuse(output.scale_dtype != RowScaleDtype::kFp32, "/output/scale_dtype",
-         quoted(to_string(output.scale_dtype)), "\"fp32\"");
+         in_quotes(to_string(output.scale_dtype)), "\"fp32\"");
   refuse(output.scale_layout != ScaleLayout::kRowMajor, "/output/scale_layout",
-         quoted(to_string(output.scale_layout)), "\"row_major\"");
+         in_quotes(to_string(output.scale_layout)), "\"row_major\"");
   refuse(output.pre_scale, "/output/pre_scale", "true", "false");
 }
 
 void check_8_bits(const RowOutputSpec& output, Problems& problems) {
   const bool integer = output.dtype == RowDtype::kInt8;
   const bool groups = output.granularity == RowGranularity::kGroup;
-  const std::string granularity = quoted(to_string(output.granularity));
+  const std::string granularity = in_quotes(to_string(output.granularity));
   if (output.granularity == RowGranularity::kNone) {
     problems.push_back({"/output/granularity", "an output of 8 bits needs scales", granularity,
                         "\"tensor\", \"token\" or \"group\"", ""});

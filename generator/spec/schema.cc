@@ -6,15 +6,15 @@
 namespace heddle {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json field_schema(const FieldTable& table, const Field& field);
+OrderedJson field_schema(const FieldTable& table, const Field& field);
 
 // What the object's fields owe to conditions, of which all its fields have the same one, if any.
-void add_conditions(const FieldTable& table, std::string_view parent, Json& schema) {
+void add_conditions(const FieldTable& table, std::string_view parent, OrderedJson& schema) {
   const Condition* condition = nullptr;
-  Json absent = Json::object();
-  Json required = Json::array();
+  OrderedJson absent = OrderedJson::object();
+  OrderedJson required = OrderedJson::array();
   for (const Field& field : table.fields) {
     if (field.parent() != parent) continue;
     if (field.no_field_where != nullptr) {
@@ -28,17 +28,17 @@ void add_conditions(const FieldTable& table, std::string_view parent, Json& sche
   }
   if (condition == nullptr) return;
   const std::string name(table.find(condition->pointer)->name());
-  Json holds;
+  OrderedJson holds;
   holds["properties"][name]["enum"] = condition->words;
-  holds["required"] = Json::array({name});
+  holds["required"] = OrderedJson::array({name});
   schema["if"] = std::move(holds);
   schema["then"]["properties"] = std::move(absent);
   schema["else"]["required"] = std::move(required);
 }
 
-void add_members(const FieldTable& table, std::string_view parent, Json& schema) {
-  Json properties = Json::object();
-  Json required = Json::array();
+void add_members(const FieldTable& table, std::string_view parent, OrderedJson& schema) {
+  OrderedJson properties = OrderedJson::object();
+  OrderedJson required = OrderedJson::array();
   for (const Field& field : table.fields) {
     if (field.parent() != parent) continue;
     properties[std::string(field.name())] = field_schema(table, field);
@@ -51,8 +51,8 @@ void add_members(const FieldTable& table, std::string_view parent, Json& schema)
   add_conditions(table, parent, schema);
 }
 
-void add_elements(const FieldTable& table, std::string_view parent, Json& schema) {
-  Json elements = Json::array();
+void add_elements(const FieldTable& table, std::string_view parent, OrderedJson& schema) {
+  OrderedJson elements = OrderedJson::array();
   for (const Field& field : table.fields) {
     if (field.parent() == parent) elements.push_back(field_schema(table, field));
   }
@@ -62,30 +62,31 @@ void add_elements(const FieldTable& table, std::string_view parent, Json& schema
   schema["prefixItems"] = std::move(elements);
 }
 
-void add_integers(const Field& field, Json& schema) {
+void add_integers(const Field& field, OrderedJson& schema) {
   schema["type"] = "integer";
   if (field.min == field.max && field.also.empty()) {
     schema["const"] = field.min;
     return;
   }
-  Json range = {{"minimum", field.min}, {"maximum", field.max}};
+  OrderedJson range = {{"minimum", field.min}, {"maximum", field.max}};
   if (field.multiple != 1) range["multipleOf"] = field.multiple;
   if (field.also.empty()) {
     schema.update(range);
     return;
   }
-  schema["anyOf"] = Json::array();
-  for (const std::int64_t also : field.also) schema["anyOf"].push_back(Json{{"const", also}});
+  schema["anyOf"] = OrderedJson::array();
+  for (const std::int64_t also : field.also)
+    schema["anyOf"].push_back(OrderedJson{{"const", also}});
   schema["anyOf"].push_back(std::move(range));
 }
 
-void add_numbers(const Field& field, Json& schema) {
+void add_numbers(const Field& field, OrderedJson& schema) {
   schema["type"] = "number";
   schema["minimum"] = field.least;
   schema["maximum"] = field.most;
 }
 
-void add_list(const Field& field, Json& schema) {
+void add_list(const Field& field, OrderedJson& schema) {
   schema["type"] = "array";
   schema["items"] = {{"type", "integer"}, {"minimum", 0}, {"maximum", field.max}};
   schema["minItems"] = 1;
@@ -93,22 +94,22 @@ void add_list(const Field& field, Json& schema) {
 }
 
 // The letters are a `not` because "$" also matches before a line feed in some dialects.
-void add_label(const Field& field, Json& schema) {
+void add_label(const Field& field, OrderedJson& schema) {
   schema["type"] = "string";
   schema["minLength"] = field.min;
   schema["maxLength"] = field.max;
   schema["not"] = {{"pattern", "[^A-Za-z0-9._-]"}};
 }
 
-void add_default(const FieldTable& table, const Field& field, Json& schema) {
+void add_default(const FieldTable& table, const Field& field, OrderedJson& schema) {
   if (field.required || !field.default_from.empty()) return;
   if (field.kind == FieldKind::kLabel || field.kind == FieldKind::kList) return;
   if (field.is_leaf()) {
     if (const auto value = field.slot.get(table.defaults)) {
-      schema["default"] = Json::parse(value_text(field, *value));
+      schema["default"] = OrderedJson::parse(value_text(field, *value));
     }
   } else if (field.kind == FieldKind::kTuple) {
-    Json values = Json::array();
+    OrderedJson values = OrderedJson::array();
     for (const Field& child : table.fields) {
       if (child.parent() == field.pointer) values.push_back(*child.slot.get(table.defaults));
     }
@@ -116,8 +117,8 @@ void add_default(const FieldTable& table, const Field& field, Json& schema) {
   }
 }
 
-Json field_schema(const FieldTable& table, const Field& field) {
-  Json schema;
+OrderedJson field_schema(const FieldTable& table, const Field& field) {
+  OrderedJson schema;
   std::string description(field.doc);
   if (!field.default_from.empty()) {
     description += "; by default as " + std::string(field.default_from);
@@ -157,13 +158,13 @@ Json field_schema(const FieldTable& table, const Field& field) {
 }  // namespace
 
 std::string schema_text() {
-  Json schema;
+  OrderedJson schema;
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "Heddle spec";
   schema["description"] = "What one kernel must do. Rules between fields are checked by resolve.";
-  schema["oneOf"] = Json::array();
+  schema["oneOf"] = OrderedJson::array();
   for (const FieldTable* table : every_field_table()) {
-    Json operation;
+    OrderedJson operation;
     operation["title"] = to_string(table->op);
     add_members(*table, "", operation);
     operation["properties"]["op"].erase("enum");

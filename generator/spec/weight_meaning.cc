@@ -2,12 +2,11 @@
 
 #include <string>
 
+#include "generator/spec/in_quotes.h"
 #include "heddle/weights.h"
 
 namespace heddle {
 namespace {
-
-std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
 void check_type(const WeightSpec& weight, Problems& problems) {
   const int bits = fixed_bits(weight.type);
@@ -24,12 +23,12 @@ void check_type(const WeightSpec& weight, Problems& problems) {
   }
   if (!is_integer(weight.type) && weight.zero_point != ZeroPoint::kNone) {
     problems.push_back({"/weight/zero_point", "only integer codes have zero points",
-                        quoted(to_string(weight.zero_point)), "\"none\"", ""});
+                        in_quotes(to_string(weight.zero_point)), "\"none\"", ""});
   }
   const bool coded = bytes_of(weight.scale_dtype) == 1;
   if (weight.zero_point == ZeroPoint::kFloat && coded) {
     problems.push_back({"/weight/scale_dtype", "float zero points are of the scales' type",
-                        quoted(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"",
+                        in_quotes(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"",
                         ""});
   }
 }
@@ -41,14 +40,14 @@ void check_levels(const WeightSpec& weight, Problems& problems) {
   problems.push_back({"/weight/scale_dtype",
                       has_integers ? "integer scales of groups need a scale of each channel"
                                    : "under a scale of each channel those of groups are integers",
-                      quoted(to_string(weight.scale_dtype)),
+                      in_quotes(to_string(weight.scale_dtype)),
                       has_integers ? "another type, or a weight.channel_scale" : "\"int8\"", ""});
 }
 
 void check_interleave(const WeightSpec& weight, Problems& problems) {
   const auto refuse = [&](const char* why) {
     problems.push_back(
-        {"/weight/interleave", why, quoted(to_string(weight.interleave)), "\"fragment\"", ""});
+        {"/weight/interleave", why, in_quotes(to_string(weight.interleave)), "\"fragment\"", ""});
   };
   if (!weight.has_scales() && weight.interleave != Interleave::kFragment) {
     return refuse("weights of 16 bits have one order");
@@ -157,7 +156,7 @@ void check_groups(std::int64_t k, const WeightSpec& weight, Problems& problems) 
 void check_is_quantised(const WeightSpec& weight, Problems& problems) {
   if (weight.has_scales()) return;
   problems.push_back({"/weight/type", "only a gemm takes weights that are not quantised",
-                      quoted(to_string(weight.type)), "a type of at most 8 bits", ""});
+                      in_quotes(to_string(weight.type)), "a type of at most 8 bits", ""});
 }
 
 void check_quantized_groups(const WeightSpec& weight, Problems& problems) {
@@ -185,7 +184,7 @@ void check_checkpoint(const WeightOpSpec& spec, Problems& problems) {
     if (!fine) problems.push_back({pointer, format + ": " + why, std::move(value), allowed, ""});
   };
   unless(weight.type == WeightType::kUint, "/weight/type", "the codes are unsigned",
-         quoted(to_string(weight.type)), "\"uint\"");
+         in_quotes(to_string(weight.type)), "\"uint\"");
   unless(awq ? weight.bits == 4
              : weight.bits == 2 || weight.bits == 3 || weight.bits == 4 || weight.bits == 8,
          "/weight/bits", "there are no checkpoints with this width", std::to_string(weight.bits),

@@ -107,8 +107,7 @@ DeviceOutput Arguments::dense(nb::handle value, const Wanted& wanted) {
   return {array.data, array.bytes};
 }
 
-DeviceOutput Arguments::rows(nb::handle value, const Wanted& wanted,
-                             const std::optional<std::int64_t>& given_stride,
+DeviceOutput Arguments::rows(nb::handle value, const Wanted& wanted, const Number& given_stride,
                              std::int64_t* stride) {
   *stride = 0;
   if (value.is_none() || !wanted.wanted) return dense(value, wanted);
@@ -164,8 +163,7 @@ DeviceOutput Arguments::memory(nb::handle value, const char* name, Element eleme
 }
 
 std::int64_t Arguments::size_along(bool last, nb::handle value, const char* name,
-                                   const std::optional<std::int64_t>& given,
-                                   const char* given_name) {
+                                   const Number& given, const char* given_name) {
   if (value.is_none()) {
     refuse("launch.missing", quoted(name, " is None, but the kernel's spec has it"));
   }
@@ -184,13 +182,12 @@ std::int64_t Arguments::size_along(bool last, nb::handle value, const char* name
   return size;
 }
 
-std::int64_t Arguments::size_of(nb::handle value, const char* name,
-                                const std::optional<std::int64_t>& given, const char* given_name) {
+std::int64_t Arguments::size_of(nb::handle value, const char* name, const Number& given,
+                                const char* given_name) {
   return size_along(false, value, name, given, given_name);
 }
 
-std::int64_t Arguments::last_size_of(nb::handle value, const char* name,
-                                     const std::optional<std::int64_t>& given,
+std::int64_t Arguments::last_size_of(nb::handle value, const char* name, const Number& given,
                                      const char* given_name) {
   return size_along(true, value, name, given, given_name);
 }

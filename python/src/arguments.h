@@ -18,6 +18,9 @@ namespace heddle::python {
 
 namespace nb = nanobind;
 
+// A number that None leaves to the arrays' shapes.
+using Number = std::optional<std::int64_t>;
+
 // What an argument must be.
 struct Wanted {
   const char* name;
@@ -40,19 +43,19 @@ class Arguments {
   // Rows that may be parts of wider ones. `shape` is [rows, columns ...]; `stride` is set to the
   // elements from a row to the next, 0 for dense rows. A DeviceMemory says its stride in
   // `given_stride`, where an array must have None.
-  DeviceOutput rows(nb::handle value, const Wanted& wanted,
-                    const std::optional<std::int64_t>& given_stride, std::int64_t* stride);
+  DeviceOutput rows(nb::handle value, const Wanted& wanted, const Number& given_stride,
+                    std::int64_t* stride);
   // Memory without a shape, whose elements have one of the sizes `element` has; kernels check its
   // bytes. Null where `value` is None.
   DeviceOutput memory(nb::handle value, const char* name, Element element, bool written,
                       std::size_t alignment = 16);
   // The first number of an array's shape, which `given` (may be empty) must agree with; of a
   // DeviceMemory `given`, which must not be empty.
-  std::int64_t size_of(nb::handle value, const char* name, const std::optional<std::int64_t>& given,
+  std::int64_t size_of(nb::handle value, const char* name, const Number& given,
                        const char* given_name);
   // The same of the last number.
-  std::int64_t last_size_of(nb::handle value, const char* name,
-                            const std::optional<std::int64_t>& given, const char* given_name);
+  std::int64_t last_size_of(nb::handle value, const char* name, const Number& given,
+                            const char* given_name);
 
   // All that must live as long as the arguments.
   nb::list take_owners() { return std::move(owners_); }
@@ -61,8 +64,8 @@ class Arguments {
   // The array that was read last is not read again.
   DeviceArray read(nb::handle value, const char* name);
   DeviceArray check(nb::handle value, const Wanted& wanted);
-  std::int64_t size_along(bool last, nb::handle value, const char* name,
-                          const std::optional<std::int64_t>& given, const char* given_name);
+  std::int64_t size_along(bool last, nb::handle value, const char* name, const Number& given,
+                          const char* given_name);
 
   int device_;
   nb::handle last_value_;

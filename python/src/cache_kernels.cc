@@ -1,6 +1,5 @@
 // Kernels on a key-value cache: kv_append and decode_attention.
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "bindings.h"
@@ -12,11 +11,9 @@
 namespace heddle::python {
 namespace {
 
-using Number = std::optional<std::int64_t>;
-
 constexpr std::size_t kNumberAlignment = 4;
 
-Element element_of(const KvTensor& tensor) {
+Element code_element(const KvTensor& tensor) {
   switch (tensor.dtype) {
     case KvDtype::kFp16:
       return Element::kFp16;
@@ -35,13 +32,13 @@ Element element_of(const KvTensor& tensor) {
 KvCacheTensor tensor_of(nb::handle value, const KvTensor& spec, DType activation,
                         const char* const (&names)[4], Arguments* arguments) {
   KvCacheTensor tensor;
-  tensor.codes = arguments->memory(value.attr("codes"), names[0], element_of(spec), true);
-  const Element scale = spec.scale_dtype ? python::element_of(*spec.scale_dtype) : Element::kAny;
+  tensor.codes = arguments->memory(value.attr("codes"), names[0], code_element(spec), true);
+  const Element scale = spec.scale_dtype ? element_of(*spec.scale_dtype) : Element::kAny;
   tensor.scales = arguments->memory(value.attr("scales"), names[1], scale, true);
   tensor.given =
       arguments->memory(value.attr("given"), names[2], Element::kFp32, false, kNumberAlignment);
   tensor.residual =
-      arguments->memory(value.attr("residual"), names[3], python::element_of(activation), true);
+      arguments->memory(value.attr("residual"), names[3], element_of(activation), true);
   return tensor;
 }
 
@@ -91,7 +88,7 @@ Launch check_append(const KvAppendKernel& kernel, nb::handle k, nb::handle v, nb
   const KvAppendSpec& spec = kernel.plan().spec.kv_append();
   const std::int64_t heads = spec.shape.kv_heads;
   const std::int64_t dim = spec.shape.head_dim;
-  const Element in = python::element_of(spec.activation);
+  const Element in = element_of(spec.activation);
   const bool has_query = spec.query.heads != 0;
   const bool has_norm = spec.norm.epsilon.has_value();
   const bool has_table =
@@ -131,7 +128,7 @@ Launch check_attention(const DecodeAttentionKernel& kernel, nb::handle q, nb::ha
   const DecodeAttentionSpec& spec = kernel.plan().spec.decode_attention();
   const std::int64_t heads = spec.shape.heads;
   const std::int64_t queries = spec.shape.query_len;
-  const Element in = python::element_of(spec.activation);
+  const Element in = element_of(spec.activation);
   Arguments arguments(kernel.kernel());
   DecodeAttentionArgs args;
   args.sequences = arguments.size_of(q, "q", sequences, "sequences");

@@ -52,12 +52,14 @@ nb::object fill(nb::handle out, std::size_t bytes, const Read& read) {
   return array;
 }
 
-nb::object pack(const CheckpointReader& reader, const CheckpointLayer& layer, nb::handle out) {
+nb::object pack_layer(const CheckpointReader& reader, const CheckpointLayer& layer,
+                      nb::handle out) {
   return fill(out, layer.packed.bytes,
               [&](void* to, std::size_t bytes) { reader.pack(layer, to, bytes); });
 }
 
-nb::object read(const CheckpointReader& reader, const CheckpointTensor& tensor, nb::handle out) {
+nb::object read_tensor(const CheckpointReader& reader, const CheckpointTensor& tensor,
+                       nb::handle out) {
   return fill(out, tensor.bytes,
               [&](void* to, std::size_t bytes) { reader.read(tensor, to, bytes); });
 }
@@ -93,7 +95,7 @@ void for_each_layer(nb::handle self, nb::handle work, nb::handle progress, int j
   without_gil(&raised, [&] { reader.for_each_layer(call, told, jobs); });
 }
 
-void bind_parts(nb::module_& m) {
+void bind_checkpoint_parts(nb::module_& m) {
   Record<CheckpointTensor>(m, "CheckpointTensor", "A tensor as it is packed or copied.")
       .field("name", &CheckpointTensor::name, "As `heddle repack` writes it.")
       .word("type", &CheckpointTensor::type, "As safetensors call it: \"U8\", \"BF16\" ...")
@@ -130,7 +132,7 @@ void bind_parts(nb::module_& m) {
 }  // namespace
 
 void bind_checkpoint(nb::module_& m) {
-  bind_parts(m);
+  bind_checkpoint_parts(m);
   nb::class_<CheckpointReader>(
       m, "CheckpointReader",
       "An opened checkpoint; docs/checkpoints.md says which are read. Immutable; any thread may "
@@ -177,11 +179,11 @@ void bind_checkpoint(nb::module_& m) {
            "The layer of this name. Raises UsageError, with the reason if it is unserved.")
       .def("tensor", &CheckpointReader::tensor, nb::rv_policy::reference_internal, nb::arg("name"),
            "The tensor of this name. Raises UsageError.")
-      .def("pack", &pack, nb::arg("layer"), nb::arg("out") = nb::none(),
+      .def("pack", &pack_layer, nb::arg("layer"), nb::arg("out") = nb::none(),
            nb::sig("def pack(self, layer: CheckpointLayer, out: object = None) -> typing.Any"),
            "The packed weights of a layer: a new array [bytes] uint8, or `out`, contiguous memory "
            "of the host with at least so many bytes. Raises UsageError, FileError.")
-      .def("read", &read, nb::arg("tensor"), nb::arg("out") = nb::none(),
+      .def("read", &read_tensor, nb::arg("tensor"), nb::arg("out") = nb::none(),
            nb::sig("def read(self, tensor: CheckpointTensor, out: object = None) -> typing.Any"),
            "The bytes of any tensor, as pack() gives them.")
       .def("for_each_layer", &for_each_layer, nb::arg("work"), nb::arg("progress") = nb::none(),

@@ -5,9 +5,7 @@
 namespace heddle::python {
 namespace {
 
-using Code = nb::dlpack::dtype_code;
-
-bool is(nb::dlpack::dtype dtype, Code code, int bits) {
+bool is(nb::dlpack::dtype dtype, DtypeCode code, int bits) {
   return dtype.code == static_cast<std::uint8_t>(code) && dtype.bits == bits && dtype.lanes == 1;
 }
 
@@ -37,21 +35,21 @@ Element element_of(DType dtype) {
 bool is_element(Element wanted, nb::dlpack::dtype given) {
   switch (wanted) {
     case Element::kFp16:
-      return is(given, Code::Float, 16);
+      return is(given, DtypeCode::Float, 16);
     case Element::kBf16:
-      return is(given, Code::Bfloat, 16) || is(given, Code::UInt, 16);
+      return is(given, DtypeCode::Bfloat, 16) || is(given, DtypeCode::UInt, 16);
     case Element::kFp32:
-      return is(given, Code::Float, 32);
+      return is(given, DtypeCode::Float, 32);
     case Element::kE8m0:
-      return is(given, Code::Float8_E8M0FNU, 8) || is(given, Code::UInt, 8);
+      return is(given, DtypeCode::Float8_E8M0FNU, 8) || is(given, DtypeCode::UInt, 8);
     case Element::kE4m3:
-      return is(given, Code::Float8_E4M3FN, 8) || is(given, Code::UInt, 8);
+      return is(given, DtypeCode::Float8_E4M3FN, 8) || is(given, DtypeCode::UInt, 8);
     case Element::kE5m2:
-      return is(given, Code::Float8_E5M2, 8) || is(given, Code::UInt, 8);
+      return is(given, DtypeCode::Float8_E5M2, 8) || is(given, DtypeCode::UInt, 8);
     case Element::kInt32:
-      return is(given, Code::Int, 32);
+      return is(given, DtypeCode::Int, 32);
     case Element::kByte:
-      return is(given, Code::UInt, 8) || is(given, Code::Int, 8);
+      return is(given, DtypeCode::UInt, 8) || is(given, DtypeCode::Int, 8);
     case Element::kAny:
       break;
   }
@@ -84,24 +82,24 @@ const char* allowed_text(Element wanted) {
 
 std::string name_of(nb::dlpack::dtype dtype) {
   const auto bits = std::to_string(static_cast<int>(dtype.bits) * dtype.lanes);
-  switch (static_cast<Code>(dtype.code)) {
-    case Code::Int:
+  switch (static_cast<DtypeCode>(dtype.code)) {
+    case DtypeCode::Int:
       return "int" + bits;
-    case Code::UInt:
+    case DtypeCode::UInt:
       return "uint" + bits;
-    case Code::Float:
+    case DtypeCode::Float:
       return "float" + bits;
-    case Code::Bfloat:
+    case DtypeCode::Bfloat:
       return "bfloat" + bits;
-    case Code::Complex:
+    case DtypeCode::Complex:
       return "complex" + bits;
-    case Code::Bool:
+    case DtypeCode::Bool:
       return "bool";
-    case Code::Float8_E4M3FN:
+    case DtypeCode::Float8_E4M3FN:
       return "float8_e4m3fn";
-    case Code::Float8_E5M2:
+    case DtypeCode::Float8_E5M2:
       return "float8_e5m2";
-    case Code::Float8_E8M0FNU:
+    case DtypeCode::Float8_E8M0FNU:
       return "float8_e8m0fnu";
     default:
       return "DLPack type " + std::to_string(dtype.code) + " of " + bits + " bits";
@@ -112,18 +110,18 @@ nb::dlpack::dtype dtype_of_typestr(const std::string& typestr, const char* argum
   // Byte order, kind, bytes of an element.
   if (typestr.size() == 3 && typestr[0] != '>' && typestr[2] >= '1' && typestr[2] <= '8') {
     const auto bits = static_cast<std::uint8_t>(8 * (typestr[2] - '0'));
-    const auto dtype = [bits](Code code) {
+    const auto dtype = [bits](DtypeCode code) {
       return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
     };
     switch (typestr[1]) {
       case 'f':
-        return dtype(Code::Float);
+        return dtype(DtypeCode::Float);
       case 'i':
-        return dtype(Code::Int);
+        return dtype(DtypeCode::Int);
       case 'u':
-        return dtype(Code::UInt);
+        return dtype(DtypeCode::UInt);
       case 'b':
-        return dtype(Code::Bool);
+        return dtype(DtypeCode::Bool);
       default:
         break;
     }

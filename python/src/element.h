@@ -12,6 +12,8 @@ namespace heddle::python {
 
 namespace nb = nanobind;
 
+using DtypeCode = nb::dlpack::dtype_code;
+
 // kByte: uint8 or int8. kAny: memory whose type means nothing, such as a workspace.
 enum class Element { kFp16, kBf16, kFp32, kE8m0, kE4m3, kE5m2, kInt32, kByte, kAny };
 

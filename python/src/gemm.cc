@@ -1,7 +1,6 @@
 #include "heddle/gemm.h"
 
 #include <cstdint>
-#include <optional>
 
 #include "bindings.h"
 #include "kernels.h"
@@ -9,11 +8,10 @@
 namespace heddle::python {
 namespace {
 
-Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::handle y,
-             nb::handle bias, nb::handle residual, nb::handle pre_scale, nb::handle permutation,
-             nb::handle workspace, nb::handle x_scales, nb::handle x_zero_points,
-             std::optional<std::int64_t> x_scale_stride, nb::handle y_scales,
-             std::optional<std::int64_t> m) {
+Launch check_gemm(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::handle y,
+                  nb::handle bias, nb::handle residual, nb::handle pre_scale,
+                  nb::handle permutation, nb::handle workspace, nb::handle x_scales,
+                  nb::handle x_zero_points, Number x_scale_stride, nb::handle y_scales, Number m) {
   const GemmSpec& spec = kernel.plan().spec.gemm();
   const auto [n, k] = std::pair(spec.shape.n, spec.shape.k);
   const Element in = element_of(spec.activation);
@@ -75,7 +73,7 @@ void bind_gemm(nb::module_& m) {
   type.def("workspace_bytes", &GemmKernel::workspace_bytes, nb::arg("m"),
            "Bytes that a launch with M needs. Raises UsageError outside of shape.m.");
   add_launches(
-      type, &check,
+      type, &check_gemm,
       "x: object, weights: object, y: object, bias: object = None, residual: object = None, "
       "pre_scale: object = None, permutation: object = None, workspace: object = None, x_scales: "
       "object = None, x_zero_points: object = None, x_scale_stride: int | None = None, "

@@ -11,7 +11,6 @@
 namespace heddle::python {
 namespace {
 
-using Code = nb::dlpack::dtype_code;
 using ReadOnly = nb::ndarray<nb::ro, nb::device::cpu>;
 
 template <class Array>
@@ -44,18 +43,18 @@ void refuse_strides(const char* name) {
 }
 
 nb::dlpack::dtype numpy_dtype(Element element) {
-  const auto dtype = [](Code code, std::uint8_t bits) {
+  const auto dtype = [](DtypeCode code, std::uint8_t bits) {
     return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
   };
   switch (element) {
     case Element::kFp16:
-      return dtype(Code::Float, 16);
+      return dtype(DtypeCode::Float, 16);
     case Element::kBf16:
-      return dtype(Code::UInt, 16);
+      return dtype(DtypeCode::UInt, 16);
     case Element::kFp32:
-      return dtype(Code::Float, 32);
+      return dtype(DtypeCode::Float, 32);
     default:
-      return dtype(Code::UInt, 8);
+      return dtype(DtypeCode::UInt, 8);
   }
 }
 

@@ -44,7 +44,7 @@ Model from_config(nb::handle config, nb::handle hf_quant_config, nb::handle quan
 }
 
 // `kv` is a spec's kv block, as a dict or JSON, or words such as "int8:head".
-Model cache_of(nb::handle config, nb::handle kv) {
+Model cache_from_config(nb::handle config, nb::handle kv) {
   const std::string text = text_argument(config);
   std::string block = text_argument(kv);
   if (nb::isinstance<nb::str>(kv) && block.find('{') == std::string::npos) {
@@ -53,7 +53,7 @@ Model cache_of(nb::handle config, nb::handle kv) {
   return cache_model_from_config(text, block);
 }
 
-void bind_parts(nb::module_& m) {
+void bind_model_parts(nb::module_& m) {
   Record<ModelKernel>(m, "ModelKernel", "One operation of the model that has a kernel.")
       .field("spec", &ModelKernel::spec, "Its name is the operation's: \"qkv_proj\" ...")
       .field("layers", &ModelKernel::layers, "How many layers use it.")
@@ -82,7 +82,7 @@ void bind_parts(nb::module_& m) {
 }  // namespace
 
 void bind_model(nb::module_& m) {
-  bind_parts(m);
+  bind_model_parts(m);
   Record<Model> model(m, "Model", "The kernels that a model needs, and what is known of it.");
   model.field("model_type", &Model::model_type, "\"llama\", \"qwen2\" ...")
       .field("quant_method", &Model::quant_method, "\"awq\", \"gptq\" ...; may be empty.")
@@ -131,7 +131,7 @@ void bind_model(nb::module_& m) {
           "says. arch: of the GPU, 90 for sm_90; 0, one that has kernels of 8-bit activations. "
           "engine_rotates: the engine rotates activations. Raises SpecError and UnsupportedError.")
       .def_static(
-          "cache_from_config", &cache_of, nb::arg("config"), nb::arg("kv"),
+          "cache_from_config", &cache_from_config, nb::arg("config"), nb::arg("kv"),
           nb::sig("def cache_from_config(config: dict[str, typing.Any] | str, kv: dict[str, "
                   "typing.Any] | str) "
                   "-> Model"),

@@ -1,7 +1,6 @@
 #include "heddle/row_transform.h"
 
 #include <cstdint>
-#include <optional>
 
 #include "bindings.h"
 #include "kernels.h"
@@ -9,9 +8,7 @@
 namespace heddle::python {
 namespace {
 
-using Number = std::optional<std::int64_t>;
-
-Element element_of(RowDtype dtype) {
+Element output_element(RowDtype dtype) {
   switch (dtype) {
     case RowDtype::kFp16:
       return Element::kFp16;
@@ -50,20 +47,21 @@ void check_scales(const RowTransformSpec& spec, nb::handle tensor_scale, nb::han
       zero_points, {"zero_points", Element::kInt32, {args->m}, !output.symmetric, true});
 }
 
-Launch check(const RowTransformKernel& kernel, nb::handle x, nb::handle y, nb::handle residual,
-             nb::handle weight, nb::handle bias, nb::handle pre_scale, nb::handle tensor_scale,
-             nb::handle scales, nb::handle zero_points, Number m, Number x_stride, Number y_stride,
-             Number scale_stride) {
+Launch check_rows(const RowTransformKernel& kernel, nb::handle x, nb::handle y, nb::handle residual,
+                  nb::handle weight, nb::handle bias, nb::handle pre_scale, nb::handle tensor_scale,
+                  nb::handle scales, nb::handle zero_points, Number m, Number x_stride,
+                  Number y_stride, Number scale_stride) {
   const RowTransformSpec& spec = kernel.plan().spec.row_transform();
   const std::int64_t columns = spec.shape.columns;
-  const Element in = python::element_of(spec.input);
+  const Element in = element_of(spec.input);
   const bool has_norm = spec.norm.type != NormType::kNone;
   Arguments arguments(kernel.kernel());
   RowTransformArgs args;
   args.m = arguments.size_of(x, "x", m, "m");
   args.x = arguments.rows(x, {"x", in, {args.m, spec.x_columns()}}, x_stride, &args.x_stride);
-  args.y = arguments.rows(y, {"y", element_of(spec.output.dtype), {args.m, columns}, true, true},
-                          y_stride, &args.y_stride);
+  args.y =
+      arguments.rows(y, {"y", output_element(spec.output.dtype), {args.m, columns}, true, true},
+                     y_stride, &args.y_stride);
   args.residual =
       arguments.dense(residual, {"residual", in, {args.m, columns}, spec.residual, true});
   args.weight = arguments.dense(weight, {"weight", in, {columns}, has_norm});
@@ -80,7 +78,7 @@ void bind_row_transform(nb::module_& m) {
   auto type = bind_handle<RowTransformKernel>(m, "RowTransformKernel",
                                               "A norm, an activation or a gate on rows.");
   add_launches(
-      type, &check,
+      type, &check_rows,
       "x: object, y: object, residual: object = None, weight: object = None, bias: object = None, "
       "pre_scale: object = None, tensor_scale: object = None, scales: object = None, "
       "zero_points: object = None, m: int | None = None, x_stride: int | None = None, "

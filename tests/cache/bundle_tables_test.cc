@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "bundle_cases.h"
 #include "cache/bundle.h"
 #include "cache/cache.h"
 #include "cache/entry.h"
@@ -19,8 +20,10 @@ namespace {
 
 using testing::expect_equal;
 using testing::MemoryFileSystem;
+using testing::put_u64;
 using testing::read_bytes;
 using testing::sample_binary;
+using testing::sample_entries;
 using testing::sample_key;
 using testing::TempFolder;
 using testing::write_bytes;
@@ -39,25 +42,12 @@ constexpr std::size_t kOffset = kItem + 32;
 constexpr std::size_t kStored = kItem + 40;
 constexpr std::size_t kIndexEnd = kItem + kBundleBlockItemBytes;
 
-std::vector<BundleEntry> sample_entries() {
-  std::vector<BundleEntry> entries;
-  for (std::size_t i = 0; i < kEntries; ++i) {
-    const int number = static_cast<int>(i);
-    entries.push_back({serialize(sample_key(number)), sample_binary(number), {}});
-  }
-  return entries;
-}
-
 Bytes sample_bundle(const Texts& tables = kTables) {
-  return encode_bundle(sample_entries(), tables);
+  return encode_bundle(sample_entries(static_cast<int>(kEntries)), tables);
 }
 
 std::uint64_t u64_at(const Bytes& bytes, std::size_t at) {
   return ByteReader(ByteView(bytes).subspan(at)).u64();
-}
-
-void put_u64(Bytes* bytes, std::size_t at, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) (*bytes)[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
 std::size_t tables_offset(const Bytes& bytes) {
@@ -65,7 +55,7 @@ std::size_t tables_offset(const Bytes& bytes) {
 }
 
 // Makes the file's length and both checksums right, so that only what they do not cover is left.
-void seal(Bytes* bytes) {
+void seal_tables_bundle(Bytes* bytes) {
   put_u64(bytes, 16, bytes->size());
   const std::uint64_t at = u64_at(*bytes, kOffset);
   if (at <= bytes->size()) {
@@ -83,7 +73,7 @@ Bytes with_section(const Bytes& section) {
   bytes.insert(bytes.end(), section.begin(), section.end());
   put_u64(&bytes, kLength, section.size());
   put_u64(&bytes, kStored, section.size());
-  seal(&bytes);
+  seal_tables_bundle(&bytes);
   return bytes;
 }
 
@@ -179,7 +169,7 @@ TEST_F(BundleTables, EveryByteOfTheTablesForged) {
     for (const std::uint8_t change : {0x01, 0x10, 0x80, 0xff}) {
       Bytes bytes = original;
       bytes[at] ^= change;
-      seal(&bytes);
+      seal_tables_bundle(&bytes);
       Bundle bundle = bundle_of(bytes);
       const Texts texts = bundle.tuned_tables().texts;
       EXPECT_EQ(bundle.problem().empty(), !texts.empty()) << at;
@@ -229,7 +219,7 @@ TEST_F(BundleTables, NumbersThatLie) {
       if (lie == truth) continue;
       Bytes bytes = original;
       put_u64(&bytes, field, lie);
-      seal(&bytes);
+      seal_tables_bundle(&bytes);
       EXPECT_NE(refused(bytes), "") << field << ' ' << lie;
     }
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "bundle_cases.h"
 #include "cache/cache.h"
 #include "cache/entry.h"
 #include "faulty_file_system.h"
@@ -16,22 +17,19 @@
 namespace heddle {
 namespace {
 
+using testing::bundle_problem;
 using testing::expect_equal;
 using testing::MemoryFileSystem;
+using testing::put_u64;
 using testing::read_bytes;
 using testing::sample_binary;
+using testing::sample_entries;
 using testing::sample_key;
 using testing::TempFolder;
 using testing::write_bytes;
 
 BundleEntry entry_of(const CacheKey& key, const Binary& binary) {
   return {serialize(key), binary, {}};
-}
-
-std::vector<BundleEntry> sample_entries(int count) {
-  std::vector<BundleEntry> entries;
-  for (int i = 0; i < count; ++i) entries.push_back(entry_of(sample_key(i), sample_binary(i)));
-  return entries;
 }
 
 // PTX that cannot be read is an error when it is read; the kernel is right all the same.
@@ -43,12 +41,6 @@ void expect_equal_but_for_ptx(Binary found, const Binary& expected) {
   }
   found.ptx = expected.ptx;
   expect_equal(found, expected);
-}
-
-std::string problem_of(const Bytes& bytes) {
-  const TempFolder folder;
-  write_bytes(folder / "b.hdl", bytes);
-  return Bundle(folder / "b.hdl").problem();
 }
 
 TEST(Bundle, FindsWhatWasPutIn) {
@@ -153,14 +145,15 @@ TEST(Bundle, EveryBitFlipped) {
 TEST(Bundle, EveryTruncationAndGarbage) {
   const Bytes original = encode_bundle(sample_entries(2));
   for (std::size_t length = 0; length < original.size(); length += length < 200 ? 1 : 13) {
-    EXPECT_NE(problem_of(Bytes(original.begin(), original.begin() + static_cast<long>(length))), "")
+    EXPECT_NE(bundle_problem(Bytes(original.begin(), original.begin() + static_cast<long>(length))),
+              "")
         << length;
   }
   Bytes longer = original;
   longer.push_back(0);
-  EXPECT_EQ(problem_of(longer), "wrong length");
-  EXPECT_EQ(problem_of(Bytes(100, 0)), "not a bundle");
-  EXPECT_EQ(problem_of(original), "");
+  EXPECT_EQ(bundle_problem(longer), "wrong length");
+  EXPECT_EQ(bundle_problem(Bytes(100, 0)), "not a bundle");
+  EXPECT_EQ(bundle_problem(original), "");
 }
 
 // With right checksums, so that only the checks of the numbers themselves are left.
@@ -174,9 +167,9 @@ TEST(Bundle, NumbersThatLie) {
   };
   const auto with_u64 = [&](std::size_t at, std::uint64_t value) {
     Bytes bytes = original;
-    for (int i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
+    put_u64(&bytes, at, value);
     seal(&bytes, 2);
-    return problem_of(bytes);
+    return bundle_problem(bytes);
   };
   for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 31,
                                   std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
@@ -192,11 +185,11 @@ TEST(Bundle, NumbersThatLie) {
   Bytes swapped = original;
   std::swap_ranges(swapped.begin() + 48, swapped.begin() + 80, swapped.begin() + 112);
   seal(&swapped, 2);
-  EXPECT_EQ(problem_of(swapped), "an index that is not in order");
+  EXPECT_EQ(bundle_problem(swapped), "an index that is not in order");
   Bytes version = original;
   version[8] = 4;
   seal(&version, 2);
-  EXPECT_EQ(problem_of(version), "another format version");
+  EXPECT_EQ(bundle_problem(version), "another format version");
 }
 
 // An index that gives a sound entry another key's name.

@@ -10,18 +10,15 @@ namespace heddle {
 namespace {
 
 using testing::expect_equal;
+using testing::put_u64;
 using testing::sample_binary;
 using testing::sample_key;
 
 Bytes sample_entry() { return encode_entry(serialize(sample_key()), sample_binary()); }
 
-void seal(Bytes* bytes) {
+void seal_entry(Bytes* bytes) {
   const std::size_t body = bytes->size() - sizeof(Digest);
   std::ranges::copy(digest(bytes->data(), body), bytes->begin() + static_cast<long>(body));
-}
-
-void put_u64(Bytes* bytes, std::size_t at, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) (*bytes)[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
 EntryStatus status_of(ByteView bytes) { return parse_entry(bytes, sample_key().digests()).status; }
@@ -123,11 +120,11 @@ TEST(Entry, AppendedGarbageIsDamage) {
 TEST(Entry, ForeignMagicAndVersion) {
   Bytes bytes = sample_entry();
   bytes[1] = 'X';
-  seal(&bytes);
+  seal_entry(&bytes);
   EXPECT_EQ(status_of(bytes), EntryStatus::kForeign);
   bytes = sample_entry();
   bytes[8] = 3;
-  seal(&bytes);
+  seal_entry(&bytes);
   EXPECT_EQ(status_of(bytes), EntryStatus::kForeign);
 }
 
@@ -140,7 +137,7 @@ TEST(Entry, LengthsThatLie) {
           std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
       Bytes bytes = sample_entry();
       put_u64(&bytes, at, length);
-      seal(&bytes);
+      seal_entry(&bytes);
       // A compressed source that is longer is another source; what is no frame of it is damage.
       EXPECT_NE(status_of(bytes), EntryStatus::kOk) << at << " " << length;
       EXPECT_NE(status_of(bytes), EntryStatus::kForeign) << at << " " << length;
@@ -155,7 +152,7 @@ TEST(Entry, LengthsThatWrap) {
   for (const std::size_t at : {112, 120}) {
     put_u64(&bytes, at, ByteReader(ByteView(bytes).subspan(at)).u64() + half);
   }
-  seal(&bytes);
+  seal_entry(&bytes);
   EXPECT_EQ(status_of(bytes), EntryStatus::kDamaged);
 }
 
@@ -184,7 +181,7 @@ TEST(Entry, FramesThatLie) {
     for (int change = 1; change < 256; ++change) {
       Bytes bytes = original;
       bytes[at] ^= static_cast<std::uint8_t>(change);
-      seal(&bytes);
+      seal_entry(&bytes);
       const EntryView view = parse_entry(bytes);
       if (view.status != EntryStatus::kOk) continue;
       const auto binary = to_binary(view);
@@ -205,7 +202,7 @@ TEST(Entry, BombsAreRefused) {
                                      kMaxPartBytes + 1, std::uint64_t{1} << 40}) {
     Bytes bytes = original;
     put_u64(&bytes, 72, length);
-    seal(&bytes);
+    seal_entry(&bytes);
     EXPECT_EQ(status_of(bytes), EntryStatus::kDamaged) << length;
   }
   EXPECT_EQ(status_of(original), EntryStatus::kOk);
@@ -217,7 +214,7 @@ TEST(Entry, MetadataLengthsThatLie) {
   for (const std::uint8_t byte : {0x00, 0x03, 0xff}) {
     Bytes bytes = sample_entry();
     std::fill_n(bytes.begin() + static_cast<long>(metadata), 4, byte);
-    seal(&bytes);
+    seal_entry(&bytes);
     EXPECT_EQ(status_of(bytes), EntryStatus::kDamaged);
   }
 }

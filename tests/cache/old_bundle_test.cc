@@ -5,12 +5,14 @@
 #include <tuple>
 #include <utility>
 
+#include "bundle_cases.h"
 #include "cache/bundle.h"
 #include "test_util.h"
 
 namespace heddle {
 namespace {
 
+using testing::bundle_problem;
 using testing::expect_equal;
 using testing::read_bytes;
 using testing::TempFolder;
@@ -18,12 +20,6 @@ using testing::write_bytes;
 
 Bytes golden(const std::string& name) {
   return read_bytes(std::string(HEDDLE_BUNDLES) + "/" + name);
-}
-
-std::string problem_of(const Bytes& bytes) {
-  const TempFolder folder;
-  write_bytes(folder / "b.hdl", bytes);
-  return Bundle(folder / "b.hdl").problem();
 }
 
 TEST(OldBundle, IsReadInFull) {
@@ -101,7 +97,7 @@ TEST(OldBundle, EveryByteChanged) {
       bytes[at] ^= 0x10;
     }
   }
-  EXPECT_EQ(problem_of(golden("count_lies")), "more entries than fit");
+  EXPECT_EQ(bundle_problem(golden("count_lies")), "more entries than fit");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing::sample_key;
 
 constexpr int kKeys = 4;
 
-CacheOptions options_for(MemoryFileSystem* files) {
+CacheOptions small_cache(MemoryFileSystem* files) {
   CacheOptions options;
   options.dir = "/cache/root";
   options.files = files;
@@ -38,7 +38,7 @@ bool right(Cache* cache, int number) {
 void work(MemoryFileSystem* files, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int process = 0; process < 3; ++process) {
-    Cache cache(options_for(files));
+    Cache cache(small_cache(files));
     for (int i = 0; i < 4; ++i) {
       const int number = static_cast<int>(random() % kKeys);
       switch (random() % 8) {
@@ -58,13 +58,13 @@ void work(MemoryFileSystem* files, std::uint64_t seed) {
   }
 }
 
-struct Outcome {
+struct CutOutcome {
   int torn = 0;   // damaged entries after the cut
   int found = 0;  // sound ones
   int wrong = 0;
 };
 
-Outcome cut_and_return(std::uint64_t seed, bool sync_is_a_lie) {
+CutOutcome cut_and_return(std::uint64_t seed, bool sync_is_a_lie) {
   MemoryFileSystem files;
   files.sync_is_a_lie = sync_is_a_lie;
   std::mt19937_64 random(seed);
@@ -75,20 +75,20 @@ Outcome cut_and_return(std::uint64_t seed, bool sync_is_a_lie) {
   files.calls_left = static_cast<int>(random() % 400);
   work(&files, seed);
   files.lose_power(random());
-  Outcome outcome;
+  CutOutcome outcome;
   const VerifyReport report =
       DiskCache({.root = "/cache/root", .read_only = true, .warn = {}, .files = &files}).verify();
   outcome.torn = static_cast<int>(report.damaged);
   outcome.found = static_cast<int>(report.good);
   // Twice: as it was found, and healed.
   for (int round = 0; round < 2; ++round) {
-    Cache cache(options_for(&files));
+    Cache cache(small_cache(&files));
     for (int number = 0; number < kKeys; ++number) {
       if (!right(&cache, number)) ++outcome.wrong;
     }
   }
   files.clock_ns += 2 * std::int64_t{3600} * 1'000'000'000;
-  Cache(options_for(&files)).disk()->tidy();
+  Cache(small_cache(&files)).disk()->tidy();
   EXPECT_TRUE(files.paths_ending(".tmp").empty()) << "seed " << seed;
   EXPECT_TRUE(files.paths_ending(".lock").empty()) << "seed " << seed;
   EXPECT_EQ(files.open_files(), 0) << "seed " << seed;
@@ -99,7 +99,7 @@ TEST(PowerCut, NothingIsTorn) {
   const int seeds = rounds(2'000, 100'000);
   int found = 0;
   for (int seed = 0; seed < seeds; ++seed) {
-    const Outcome outcome = cut_and_return(static_cast<std::uint64_t>(seed), false);
+    const CutOutcome outcome = cut_and_return(static_cast<std::uint64_t>(seed), false);
     ASSERT_EQ(outcome.torn, 0) << "seed " << seed;
     ASSERT_EQ(outcome.wrong, 0) << "seed " << seed;
     found += outcome.found;
@@ -116,7 +116,7 @@ TEST(PowerCut, NothingIsTorn) {
 TEST(PowerCut, TornEntriesOfALyingDiskAreMisses) {
   int torn = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const Outcome outcome = cut_and_return(seed, true);
+    const CutOutcome outcome = cut_and_return(seed, true);
     ASSERT_EQ(outcome.wrong, 0) << "seed " << seed;
     torn += outcome.torn;
   }

@@ -97,6 +97,11 @@ inline void write_bytes(const std::string& path, ByteView bytes) {
   file << as_text(bytes);
 }
 
+// Little-endian, as the formats have their numbers.
+inline void put_u64(Bytes* bytes, std::size_t at, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) (*bytes)[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+
 // Every regular file below `root` whose name ends so.
 inline std::vector<std::string> files_ending(const std::string& root, const std::string& suffix) {
   std::vector<std::string> found;

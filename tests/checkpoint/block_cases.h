@@ -20,7 +20,6 @@
 namespace heddle {
 
 inline const std::string kAttention = "model.layers.0.self_attn.";
-inline const std::string kMlp = "model.layers.0.mlp.";
 
 inline std::string config_with(const std::string& fields) {
   return R"({"model_type": "llama", "torch_dtype": "bfloat16", "hidden_size": 320,

@@ -22,7 +22,7 @@ constexpr std::int64_t kColumns = 256;
 const char* const kLayers[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
                                "self_attn.o_proj"};
 
-std::string config_with(const std::string& quantization) {
+std::string quantized_config(const std::string& quantization) {
   return R"({"model_type": "llama", "torch_dtype": "bfloat16", "hidden_size": 256,
              "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
              "num_hidden_layers": 1, "vocab_size": 64, "rms_norm_eps": 1e-5,
@@ -30,22 +30,23 @@ std::string config_with(const std::string& quantization) {
          quantization + "}";
 }
 
-std::string compressed(const std::string& kind, const std::string& weights,
-                       const std::string& activations) {
-  return config_with(R"({"quant_method": "compressed-tensors", "format": ")" + kind +
-                     R"(-quantized", "ignore": ["lm_head"], "config_groups": {"group_0": {
+std::string compressed_config(const std::string& kind, const std::string& weights,
+                              const std::string& activations) {
+  return quantized_config(R"({"quant_method": "compressed-tensors", "format": ")" + kind +
+                          R"(-quantized", "ignore": ["lm_head"], "config_groups": {"group_0": {
                         "targets": ["Linear"],
                         "weights": {"num_bits": 8, "symmetric": true, )" +
-                     weights + R"(}, "input_activations": {"num_bits": 8, )" + activations +
-                     "}}}}");
+                          weights + R"(}, "input_activations": {"num_bits": 8, )" + activations +
+                          "}}}}");
 }
 
-const std::string kInt8Token = compressed("int", R"("type": "int", "strategy": "channel")",
-                                          R"("type": "int", "strategy": "token", "dynamic": true)");
-const std::string kStaticInt8 = compressed("int", R"("type": "int", "strategy": "tensor")",
-                                           R"("type": "int", "strategy": "tensor")");
+const std::string kInt8Token =
+    compressed_config("int", R"("type": "int", "strategy": "channel")",
+                      R"("type": "int", "strategy": "token", "dynamic": true)");
+const std::string kStaticInt8 = compressed_config("int", R"("type": "int", "strategy": "tensor")",
+                                                  R"("type": "int", "strategy": "tensor")");
 const std::string kStaticFp8 =
-    config_with(R"({"quant_method": "fp8", "activation_scheme": "static"})");
+    quantized_config(R"({"quant_method": "fp8", "activation_scheme": "static"})");
 
 std::string path_of(const std::string& layer) { return "model.layers.0." + layer; }
 
@@ -211,7 +212,7 @@ TEST_F(ByteActivations, SixteenBitsAreWhatTheyWere) {
   repack("asked.safetensors", 16);
   const ConvertReport other = repack("other.safetensors", 0, 80);
   EXPECT_NE(other.notes.at(0).find("sm_80"), std::string::npos);
-  write_file(folder_ / "config.json", config_with(R"({"quant_method": "fp8"})"));
+  write_file(folder_ / "config.json", quantized_config(R"({"quant_method": "fp8"})"));
   repack("none.safetensors");
   const std::string none = read_file(folder_ / "none.safetensors");
   EXPECT_EQ(read_file(folder_ / "asked.safetensors"), none);
@@ -229,7 +230,7 @@ TEST_F(ByteActivations, TensorsTellWhatNoKernelTakes) {
     if (!tensor.name.ends_with("o_proj.weight_scale")) continue;
     tensor = {tensor.name, TensorType::kF32, {1, 2}, some_floats(2)};
   }
-  write(config_with(R"({"quant_method": "fp8", "activation_scheme": "dynamic"})"), tensors);
+  write(quantized_config(R"({"quant_method": "fp8", "activation_scheme": "dynamic"})"), tensors);
   const CheckpointReader reader = open();
   EXPECT_EQ(reader.layer(path_of("self_attn.qkv_proj")).spec.gemm().activation, DType::kFp8E4m3);
   EXPECT_EQ(reader.layer(path_of("self_attn.o_proj")).spec.gemm().activation, DType::kBf16);

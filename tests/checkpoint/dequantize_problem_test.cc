@@ -13,13 +13,13 @@
 namespace heddle {
 namespace {
 
-TensorType tensor_type(DType dtype) {
+TensorType stored_type(DType dtype) {
   return dtype == DType::kFp32   ? TensorType::kF32
          : dtype == DType::kBf16 ? TensorType::kBf16
                                  : TensorType::kF16;
 }
 
-CheckpointConfig config_of(const WeightOpSpec& spec) {
+CheckpointConfig config_of_op(const WeightOpSpec& spec) {
   const bool awq = spec.format == CheckpointFormat::kAwq;
   Scheme scheme;
   scheme.storage = awq ? Storage::kAwq : Storage::kGptq;
@@ -43,7 +43,7 @@ std::vector<TestTensor> layer_tensors(const WeightOpSpec& spec, const SourceTens
       {"l.qweight", TensorType::kI32,
        awq ? std::vector<std::int64_t>{k, n / 8} : std::vector<std::int64_t>{k * bits / 32, n},
        source.weights});
-  tensors.push_back({"l.scales", tensor_type(spec.weight.scale_dtype), {groups, n}, source.scales});
+  tensors.push_back({"l.scales", stored_type(spec.weight.scale_dtype), {groups, n}, source.scales});
   if (!source.zeros.empty()) {
     tensors.push_back({"l.qzeros", TensorType::kI32, {groups, n * bits / 32}, source.zeros});
   }
@@ -57,7 +57,7 @@ void expect_same_bits(const WeightOpSpec& spec) {
   const DequantizeProblem problem = make_dequantize_problem(spec, 7);
   const TemporaryFolder folder;
   write_tensors(folder / "in.safetensors", layer_tensors(spec, problem.source));
-  dequantize_checkpoint(Checkpoint(folder / "in.safetensors"), config_of(spec),
+  dequantize_checkpoint(Checkpoint(folder / "in.safetensors"), config_of_op(spec),
                         folder / "out.safetensors", {});
   EXPECT_EQ(Checkpoint(folder / "out.safetensors").read("l.weight"),
             bytes_of_values(problem.expected))

@@ -15,7 +15,6 @@
 namespace heddle {
 namespace {
 
-const std::string kMlp = "model.layers.0.mlp.";
 const char* const kFp8Config =
     R"({"model_type": "llama", "torch_dtype": "bfloat16",
         "quantization_config": {"quant_method": "fp8", "activation_scheme": "dynamic"}})";

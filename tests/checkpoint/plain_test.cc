@@ -1,6 +1,7 @@
 // Layers of 16 bits that no quantiser touched: which these are, their bytes, and what is refused.
 #include <cstring>
 
+#include "cache/bytes.h"
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config_files.h"
 #include "checkpoint/convert.h"
@@ -11,7 +12,6 @@ namespace heddle {
 namespace {
 
 using Names = std::vector<std::string>;
-using Bytes = std::vector<std::uint8_t>;
 constexpr const char* kGptq =
     R"(, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32,
                                  "sym": false, "desc_act": false})";

@@ -19,6 +19,9 @@
 
 namespace heddle {
 
+// How the names of the first layer's feed-forward begin.
+inline const std::string kMlp = "model.layers.0.mlp.";
+
 struct ReaderCase {
   std::string name;
   std::string config;
@@ -96,7 +99,7 @@ inline ReaderCase awq_case() {
                                               "zero_point": true, "version": "gemm"}})",
                   {}};
   for (const std::string name : {"gate_proj", "up_proj"}) {
-    append(awq(random_layer(40, 96, 32, 4, false), "model.layers.0.mlp." + name), &made.tensors);
+    append(awq(random_layer(40, 96, 32, 4, false), kMlp + name), &made.tensors);
   }
   return made;
 }

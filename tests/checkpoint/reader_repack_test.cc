@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "cache/bytes.h"
 #include "checkpoint/config_files.h"
 #include "checkpoint/convert.h"
 #include "heddle/checkpoint.h"
@@ -11,8 +12,6 @@
 
 namespace heddle {
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 Bytes read_into_memory(const CheckpointReader& reader, const CheckpointTensor& tensor) {
   Bytes bytes(tensor.bytes + 3, 0xA5);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cache/bytes.h"
 #include "checkpoint/config_files.h"
 #include "checkpoint/convert.h"
 #include "heddle/checkpoint.h"
@@ -16,8 +17,6 @@
 
 namespace heddle {
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 TEST_F(ReaderTest, LayersSayWhatTheyAreMadeOf) {
   const CheckpointReader reader = open();

@@ -44,8 +44,8 @@ TestTensor tensor_of_scales(EightBits kind, const std::string& layer,
   return tensor;
 }
 
-std::string compressed(const char* format, const char* type, const char* weights,
-                       const std::string& activations) {
+std::string compressed_config(const char* format, const char* type, const char* weights,
+                              const std::string& activations) {
   return R"({"quant_method": "compressed-tensors", "format": ")" + std::string(format) +
          R"(", "ignore": ["lm_head"], "config_groups": {"all": {"targets": ["Linear"],
          "weights": {"num_bits": 8, "type": ")" +
@@ -105,12 +105,12 @@ ReferenceMatrix add_eight_bits(EightBits kind, const std::string& name, std::siz
 std::string eight_bits_quantisation(EightBits kind) {
   switch (kind) {
     case EightBits::kInt8:
-      return compressed("int-quantized", "int", "channel", R"("strategy": "token")");
+      return compressed_config("int-quantized", "int", "channel", R"("strategy": "token")");
     case EightBits::kInt8Zeros:
-      return compressed("int-quantized", "int", "channel",
-                        R"("strategy": "token", "symmetric": false)");
+      return compressed_config("int-quantized", "int", "channel",
+                               R"("strategy": "token", "symmetric": false)");
     case EightBits::kFp8Unscaled:
-      return compressed("float-quantized", "float", "tensor", R"("strategy": "tensor")");
+      return compressed_config("float-quantized", "float", "tensor", R"("strategy": "tensor")");
     default:
       break;
   }

@@ -149,8 +149,8 @@ class Builder {
   SmallModel model_;
 };
 
-std::string config_of(const std::string& type, const std::string& quantisation,
-                      std::size_t hidden = kHidden) {
+std::string model_config(const std::string& type, const std::string& quantisation,
+                         std::size_t hidden = kHidden) {
   return R"({"model_type": ")" + type + R"(", "hidden_size": )" + std::to_string(hidden) +
          R"(, "intermediate_size": 256,
     "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64,
@@ -172,7 +172,7 @@ SmallModel small_llama(bool quantised_head) {
       "desc_act": false, "lm_head": true},)"
                      : R"({"quant_method": "awq", "bits": 4, "group_size": 64,
       "zero_point": true, "version": "gemm"},)";
-  model.config = config_of("llama", quantisation + R"(
+  model.config = model_config("llama", quantisation + R"(
     "torch_dtype": "float16", "tie_word_embeddings": false,
     "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
                      "high_freq_factor": 4.0, "original_max_position_embeddings": 64}})");
@@ -184,18 +184,18 @@ SmallModel small_qwen3(bool act_order) {
       Builder(act_order ? Method::kGptqActOrder : Method::kGptq, kBfloat16, act_order ? 28 : 159)
           .build(true, Head::kTied, {});
   model.config =
-      config_of("qwen3", R"({"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": false,
+      model_config("qwen3", R"({"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": false,
       "desc_act": )" + std::string(act_order ? "true" : "false") +
-                             R"(}, "torch_dtype": "bfloat16", "tie_word_embeddings": true})");
+                                R"(}, "torch_dtype": "bfloat16", "tie_word_embeddings": true})");
   return model;
 }
 
 SmallModel small_eight_bits(EightBits kind) {
   SmallModel model =
       Builder(Method::kEightBits, kBfloat16, 79, kind).build(false, Head::kPlain, {});
-  model.config = config_of("llama", eight_bits_quantisation(kind) + R"(,
+  model.config = model_config("llama", eight_bits_quantisation(kind) + R"(,
     "torch_dtype": "bfloat16", "tie_word_embeddings": false})",
-                           has_blocks(kind) ? kHiddenOfBlocks : kHidden);
+                              has_blocks(kind) ? kHiddenOfBlocks : kHidden);
   return model;
 }
 

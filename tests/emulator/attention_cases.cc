@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-class Cases {
+class AttentionCases {
  public:
   // See attention_spec(); every other case has FP16.
   AttentionCase& add(std::string name, const AttentionShape& shape, const char* kv,
@@ -20,8 +20,8 @@ class Cases {
   std::vector<AttentionCase> cases;
 };
 
-std::vector<AttentionCase> make_cases() {
-  Cases c;
+std::vector<AttentionCase> make_attention_cases() {
+  AttentionCases c;
   // Each type of codes with each kind of scales, in pages and in one run of tokens.
   c.add("Int8", {8, 2, 64, 1}, R"("dtype":"int8")");
   c.add("Int8Tensor", {4, 4, 128, 1},
@@ -161,7 +161,7 @@ Plan AttentionCase::plan() const {
 }
 
 const std::vector<AttentionCase>& attention_cases() {
-  static const std::vector<AttentionCase> cases = make_cases();
+  static const std::vector<AttentionCase> cases = make_attention_cases();
   return cases;
 }
 

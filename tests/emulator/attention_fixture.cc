@@ -11,14 +11,12 @@
 #include "generator/kv/kv_rule.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/attention_kernels.h"
+#include "tests/emulator/interleavings.h"
 
 namespace heddle {
 namespace {
 
 using emulator::Access;
-
-// Interleavings of each launch, all with one workspace.
-constexpr unsigned kAttentionSeeds = 3;
 
 template <class T>
 DeviceOutput to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
@@ -114,7 +112,8 @@ void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
   for (Grid grid : grids) {
     if (grid.blocks == 0) grid = planned_grid(args);
     std::vector<std::uint8_t> first;
-    for (unsigned seed = 1; seed <= kAttentionSeeds; ++seed) {
+    // All with one workspace.
+    for (unsigned seed = 1; seed <= interleavings(); ++seed) {
       SCOPED_TRACE(fmt::format("{} blocks, teams of {}, seed {}", grid.blocks, grid.team, seed));
       clear(args, problem);
       run(grid, seed, parameters, memory);

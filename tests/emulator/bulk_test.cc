@@ -4,12 +4,10 @@
 #include "tests/emulator/bulk_cases.h"
 #include "tests/emulator/bulk_kernels.h"
 #include "tests/emulator/gemm_check.h"
+#include "tests/emulator/interleavings.h"
 
 namespace heddle {
 namespace {
-
-// Interleavings of each M.
-constexpr unsigned kBulkSeeds = 4;
 
 class EmulatedBulk : public testing::TestWithParam<std::size_t> {};
 
@@ -22,7 +20,7 @@ TEST_P(EmulatedBulk, ComputesTheProduct) {
                              b.residual, workspace, m);
   };
   for (std::int64_t m = spec.shape.m_min; m <= spec.shape.m_max; ++m) {
-    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread, m, kBulkSeeds));
+    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread, m, interleavings()));
   }
 }
 

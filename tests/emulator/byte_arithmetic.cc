@@ -31,7 +31,7 @@ void add(const CodeLane& lane, int number, double product) {
   sum = static_cast<float>(static_cast<double>(sum) + product);
 }
 
-void multiply(const WarpArguments& arguments) {
+void multiply_code_lanes(const WarpArguments& arguments) {
   constexpr int kMostRows = 16, kColumns = 8, kMostDepth = 32;
   double a[kMostRows][kMostDepth] = {}, b[kMostDepth][kColumns] = {};
   const auto& first = *static_cast<const CodeLane*>(arguments[0]);
@@ -81,11 +81,11 @@ double value_of(Codes codes, std::uint8_t code) {
 void multiply_codes(Codes of_a, Codes of_b, void* d, const std::uint32_t (&a)[4],
                     const std::uint32_t (&b)[2]) {
   CodeLane lane{of_a, of_b, 16, 32, d, a, b};
-  warp_together("mma.m16n8k32", &lane, multiply);
+  warp_together("mma.m16n8k32", &lane, multiply_code_lanes);
 }
 void multiply_small_codes(std::uint32_t (&d)[2], std::uint32_t a, std::uint32_t b) {
   CodeLane lane{Codes::kInt8, Codes::kInt8, 8, 16, d, &a, &b};
-  warp_together("mma.m8n8k16", &lane, multiply);
+  warp_together("mma.m8n8k16", &lane, multiply_code_lanes);
 }
 
 }  // namespace emulator

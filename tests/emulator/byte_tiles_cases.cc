@@ -7,28 +7,17 @@
 #include "tests/byte_gemm.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
+#include "tests/gemm_tile.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kSms = 3;
 
-// Columns of a stage, tokens and rows of a tile, and the warps that share them.
-TileSpec tile_of(int m, int n, int k, int warps_m, int warps_n, int warps_k) {
-  TileSpec tile;
-  tile.m = m;
-  tile.n = n;
-  tile.k = k;
-  tile.warps_m = warps_m;
-  tile.warps_n = warps_n;
-  tile.warps_k = warps_k;
-  tile.split_k = 1;
-  return tile;
-}
-TileSpec few_tile() { return tile_of(8, 48, 512, 1, 1, 4); }
-TileSpec small_tile() { return tile_of(32, 64, 256, 1, 2, 2); }
-TileSpec square_tile() { return tile_of(64, 64, 128, 2, 2, 1); }
-TileSpec large_tile() { return tile_of(128, 128, 128, 2, 4, 1); }
+TileSpec few_byte_tile() { return mma_tile(8, 48, 512, 1, 1, 4); }
+TileSpec small_byte_tile() { return mma_tile(32, 64, 256, 1, 2, 2); }
+TileSpec square_byte_tile() { return mma_tile(64, 64, 128, 2, 2, 1); }
+TileSpec large_byte_tile() { return mma_tile(128, 128, 128, 2, 4, 1); }
 
 // The same products, scales, zero points and outputs by wgmma.
 void add_as_wgmma(std::vector<ByteTilesCase>* cases) {
@@ -39,12 +28,12 @@ void add_as_wgmma(std::vector<ByteTilesCase>* cases) {
     ByteTilesCase same{"AsWgmma" + one->name, one->spec,
                        static_cast<std::size_t>(one - all.begin())};
     same.spec.path = Path::kAmpere;
-    same.spec.tile = square_tile();
+    same.spec.tile = square_byte_tile();
     cases->push_back(std::move(same));
   }
 }
 
-std::vector<ByteTilesCase> make_cases() {
+std::vector<ByteTilesCase> make_byte_tiles_cases() {
   using enum DType;
   std::vector<ByteTilesCase> cases;
   const auto add = [&](std::string name, std::int64_t n, std::int64_t k, const TileSpec& tile,
@@ -59,62 +48,62 @@ std::vector<ByteTilesCase> make_cases() {
   };
   // Ends of N inside of a tile and of a row block, of K inside of a chunk and of a stage; fewer
   // stages than the ring has, and more; one token tile of a warp and an odd number of them.
-  add("OneChunk", 8, 32, small_tile(), kInt8, 1, 9);
-  add("Few", 72, 1184, few_tile(), kInt8, 1, 8);
-  add("FewPromoted", 72, 1184, few_tile(), kFp8E4m3, 5, 21);
-  add("Small", 136, 1184, small_tile(), kInt8, 17, 31);
-  add("SmallPromoted", 136, 896, small_tile(), kFp8E4m3, 32, 33);
-  add("ThreeTokenTiles", 72, 416, tile_of(24, 32, 128, 1, 2, 1), kInt8, 23, 30);
-  add("Square", 72, 896, square_tile(), kFp8E4m3, 63, 70);
-  add("Fast", 72, 416, square_tile(), kFp8E4m3, 64, 70).accumulation = Accumulation::kFast;
-  add("Large", 136, 416, large_tile(), kInt8, 127, 130);
-  add("LargePromoted", 136, 416, large_tile(), kFp8E5m2, 128, 140);
-  add("PromotedByFp8", 136, 416, square_tile(), kFp8E4m3, 64, 70);
+  add("OneChunk", 8, 32, small_byte_tile(), kInt8, 1, 9);
+  add("Few", 72, 1184, few_byte_tile(), kInt8, 1, 8);
+  add("FewPromoted", 72, 1184, few_byte_tile(), kFp8E4m3, 5, 21);
+  add("Small", 136, 1184, small_byte_tile(), kInt8, 17, 31);
+  add("SmallPromoted", 136, 896, small_byte_tile(), kFp8E4m3, 32, 33);
+  add("ThreeTokenTiles", 72, 416, mma_tile(24, 32, 128, 1, 2, 1), kInt8, 23, 30);
+  add("Square", 72, 896, square_byte_tile(), kFp8E4m3, 63, 70);
+  add("Fast", 72, 416, square_byte_tile(), kFp8E4m3, 64, 70).accumulation = Accumulation::kFast;
+  add("Large", 136, 416, large_byte_tile(), kInt8, 127, 130);
+  add("LargePromoted", 136, 416, large_byte_tile(), kFp8E5m2, 128, 140);
+  add("PromotedByFp8", 136, 416, square_byte_tile(), kFp8E4m3, 64, 70);
   cases.back().gpu = "rtx4090";
-  add("FastByFp8", 72, 896, small_tile(), kFp8E5m2, 17, 31).accumulation = Accumulation::kFast;
+  add("FastByFp8", 72, 896, small_byte_tile(), kFp8E5m2, 17, 31).accumulation = Accumulation::kFast;
   cases.back().gpu = "rtx4090";
-  add("Whole", 128, 512, square_tile(), kInt8, 64, 64);
+  add("Whole", 128, 512, square_byte_tile(), kInt8, 64, 64);
   for (const int stages : {2, 3}) {
-    add("Stages" + std::to_string(stages), 64, 640, square_tile(), kInt8, 33, 64).tile.stages =
+    add("Stages" + std::to_string(stages), 64, 640, square_byte_tile(), kInt8, 33, 64).tile.stages =
         stages;
   }
   // Blocks that share K, each with some stages; integers are added as such.
-  add("Split", 136, 1184, square_tile(), kInt8, 33, 70).tile.split_k = 3;
-  add("SplitPromoted", 72, 896, small_tile(), kFp8E4m3, 20, 33).tile.split_k = 2;
+  add("Split", 136, 1184, square_byte_tile(), kInt8, 33, 70).tile.split_k = 3;
+  add("SplitPromoted", 72, 896, small_byte_tile(), kFp8E4m3, 20, 33).tile.split_k = 2;
   // The planner's own.
   add("Planned", 72, 896, {}, kInt8, 9, 16);
 
   // By m8n8k16, through registers.
-  for (const auto& [name, tile, m] : {std::tuple{"TuringFew", few_tile(), 8},
-                                      {"TuringSmall", small_tile(), 31},
-                                      {"TuringSquare", square_tile(), 70}}) {
+  for (const auto& [name, tile, m] : {std::tuple{"TuringFew", few_byte_tile(), 8},
+                                      {"TuringSmall", small_byte_tile(), 31},
+                                      {"TuringSquare", square_byte_tile(), 70}}) {
     add(name, 72, 1184, tile, kInt8, m, m).path = Path::kTuring;
   }
-  GemmSpec& turing = add("TuringSplit", 144, 896, square_tile(), kInt8, 33, 70);
+  GemmSpec& turing = add("TuringSplit", 144, 896, square_byte_tile(), kInt8, 33, 70);
   turing.path = Path::kTuring;
   turing.tile.split_k = 2;
   turing.epilogue = {true, Activation::kSilu, true, true};
   turing.activation_scale.symmetric = false;
 
   // Scales, zero points and pairs of types.
-  GemmSpec& tensors = add("Tensors", 72, 416, small_tile(), kFp8E4m3, 17, 31);
+  GemmSpec& tensors = add("Tensors", 72, 416, small_byte_tile(), kFp8E4m3, 17, 31);
   tensors.weight.group_size = kPerTensor;
   tensors.activation_scale.granularity = RowGranularity::kTensor;
-  add("ZeroPoints", 136, 896, square_tile(), kInt8, 33, 70).activation_scale.symmetric = false;
-  add("E5m2Tokens", 72, 416, small_tile(), kFp8E5m2, 31, 31).weight.type = WeightType::kE4m3;
-  add("E5m2Weights", 72, 416, small_tile(), kFp8E4m3, 31, 31).weight.type = WeightType::kE5m2;
-  add("Fp16Scales", 72, 416, small_tile(), kInt8, 31, 31).weight.scale_dtype = kFp16;
+  add("ZeroPoints", 136, 896, square_byte_tile(), kInt8, 33, 70).activation_scale.symmetric = false;
+  add("E5m2Tokens", 72, 416, small_byte_tile(), kFp8E5m2, 31, 31).weight.type = WeightType::kE4m3;
+  add("E5m2Weights", 72, 416, small_byte_tile(), kFp8E4m3, 31, 31).weight.type = WeightType::kE5m2;
+  add("Fp16Scales", 72, 416, small_byte_tile(), kInt8, 31, 31).weight.scale_dtype = kFp16;
 
   // What surrounds the product.
-  add("Fp32Output", 72, 896, square_tile(), kInt8, 33, 64).output = kFp32;
-  GemmSpec& around = add("Around", 136, 896, square_tile(), kInt8, 33, 100);
+  add("Fp32Output", 72, 896, square_byte_tile(), kInt8, 33, 64).output = kFp32;
+  GemmSpec& around = add("Around", 136, 896, square_byte_tile(), kInt8, 33, 100);
   around.epilogue = {true, Activation::kSilu, true};
   around.output = kBf16;
-  GemmSpec& zeros_around = add("GatedZeroPoints", 144, 416, small_tile(), kInt8, 20, 33);
+  GemmSpec& zeros_around = add("GatedZeroPoints", 144, 416, small_byte_tile(), kInt8, 20, 33);
   zeros_around.epilogue = {true, Activation::kGelu, true, true};
   zeros_around.activation_scale.symmetric = false;
   // Whose threads store other rows from turn to turn.
-  add("Gated", 144, 896, tile_of(32, 48, 128, 1, 3, 1), kFp8E4m3, 17, 40).epilogue = {
+  add("Gated", 144, 896, mma_tile(32, 48, 128, 1, 3, 1), kFp8E4m3, 17, 40).epilogue = {
       false, Activation::kSilu, false, true};
   add_as_wgmma(&cases);
   return cases;
@@ -130,7 +119,7 @@ Plan ByteTilesCase::plan() const {
 }
 
 const std::vector<ByteTilesCase>& byte_tiles_cases() {
-  static const std::vector<ByteTilesCase> cases = make_cases();
+  static const std::vector<ByteTilesCase> cases = make_byte_tiles_cases();
   return cases;
 }
 

@@ -8,15 +8,13 @@
 #include "tests/emulator/byte_tiles_cases.h"
 #include "tests/emulator/byte_tiles_kernels.h"
 #include "tests/emulator/gemm_check.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
 
 namespace heddle {
 namespace {
-
-// Interleavings of each M.
-constexpr unsigned kSeeds = 2;
 
 GemmThread thread_of_case(std::size_t number) {
   return [number](const GemmProblem::Buffers& b, std::uint8_t* workspace, int m) {
@@ -32,7 +30,8 @@ TEST_P(EmulatedByteTiles, ComputesTheProduct) {
   const GemmSpec& spec = plan.spec.gemm();
   const GemmProblem problem(spec);
   for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
-    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread_of_case(GetParam()), m, kSeeds));
+    ASSERT_NO_FATAL_FAILURE(
+        check_gemm(plan, problem, thread_of_case(GetParam()), m, interleavings()));
     if (spec.shape.m_min == spec.shape.m_max) break;
   }
 }

@@ -68,20 +68,24 @@ void Cluster::draw(Warp& warp) {
 
 bool Cluster::pick(std::size_t& thread) {
   std::size_t best = warps_.size();
-  std::size_t seen = 0;
+  std::size_t ready = 0;
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     if (warps_[i].ready.empty()) continue;
-    ++seen;
-    if (seen == 1 ||
-        (style_.uniform ? below(seen) == 0 : warps_[i].priority > warps_[best].priority)) {
-      best = i;
-    }
+    ++ready;
+    if (ready == 1 || warps_[i].priority > warps_[best].priority) best = i;
   }
-  if (seen == 0) return false;
+  if (ready == 0) return false;
+  if (style_.uniform) {
+    std::size_t before = below(ready);
+    best = 0;
+    while (warps_[best].ready.empty() || before-- > 0) ++best;
+  }
   Warp& warp = warps_[best];
   if (chance(style_.new_priority)) draw(warp);
-  auto lane = warp.ready.begin() + static_cast<std::ptrdiff_t>(below(warp.ready.size()));
-  if (!style_.any_lane) {
+  auto lane = warp.ready.begin();
+  if (style_.any_lane) {
+    lane += static_cast<std::ptrdiff_t>(below(warp.ready.size()));
+  } else {
     lane = std::min_element(warp.ready.begin(), warp.ready.end(), [&](unsigned a, unsigned b) {
       return (a ^ warp.lane_order) < (b ^ warp.lane_order);
     });

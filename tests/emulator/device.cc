@@ -15,7 +15,7 @@ namespace {
 
 // A remote address is an address of a block plus (its rank + 1) of these.
 constexpr unsigned kRankShift = 24;
-constexpr unsigned kLine = 128;  // bytes
+constexpr unsigned kLineBytes = 128;
 
 Cluster* cluster = nullptr;
 
@@ -136,8 +136,8 @@ std::uint32_t load_acquire(const std::uint32_t* address) {
 void predecessor_has_ended() { cluster->self().predecessor_has_ended = true; }
 
 namespace {
-void warp_together(const char* name, void* argument, void (*act)(const WarpArguments& arguments),
-                   bool orders) {
+void join_warp(const char* name, void* argument, void (*act)(const WarpArguments& arguments),
+               bool orders) {
   Warp& warp = cluster->warp();
   if (warp.arrived != 0 && std::strcmp(warp.together, name) != 0) {
     fail(fmt::format("at {} while other lanes of the warp wait for {}", name, warp.together));
@@ -150,10 +150,10 @@ void warp_together(const char* name, void* argument, void (*act)(const WarpArgum
 }
 }  // namespace
 void warp_together(const char* name, void* argument, void (*act)(const WarpArguments& arguments)) {
-  warp_together(name, argument, act, false);
+  join_warp(name, argument, act, false);
 }
-void warp_together(const char* name) { warp_together(name, nullptr, nullptr, false); }
-void warp_barrier() { warp_together("bar.warp.sync", nullptr, nullptr, true); }
+void warp_together(const char* name) { join_warp(name, nullptr, nullptr, false); }
+void warp_barrier() { join_warp("bar.warp.sync", nullptr, nullptr, true); }
 unsigned lane() { return cluster->self().index % kLanes; }
 unsigned elected_lane() { return cluster->warp().elected; }
 
@@ -223,7 +223,7 @@ void mbarrier_wait(std::uint32_t address, unsigned parity, bool of_cluster) {
 }
 
 namespace {
-void arrive_remote(std::uint32_t remote_barrier, bool relaxed) {
+void send_arrival(std::uint32_t remote_barrier, bool relaxed) {
   const Place to = place_of(remote_barrier);
   Actor& actor = cluster->self().actor;
   cluster->block(to.block).shared.barrier(to.address, actor);
@@ -236,8 +236,8 @@ void arrive_remote(std::uint32_t remote_barrier, bool relaxed) {
   actor.advance();
 }
 }  // namespace
-void arrive_remote(std::uint32_t remote_barrier) { arrive_remote(remote_barrier, false); }
-void arrive_remote_relaxed(std::uint32_t remote_barrier) { arrive_remote(remote_barrier, true); }
+void arrive_remote(std::uint32_t remote_barrier) { send_arrival(remote_barrier, false); }
+void arrive_remote_relaxed(std::uint32_t remote_barrier) { send_arrival(remote_barrier, true); }
 void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
                   std::uint32_t remote_barrier) {
   const Place to = place_of(remote);
@@ -258,7 +258,7 @@ void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::u
                unsigned blocks) {
   check_global(global, bytes, false);
   const auto from = reinterpret_cast<std::uintptr_t>(global);
-  if (cluster->launch().copies_keep_lines && (from - address) % kLine != 0) {
+  if (cluster->launch().copies_keep_lines && (from - address) % kLineBytes != 0) {
     fail("a bulk copy that begins at another place of a line");
   }
   if (blocks == 0) blocks = 1U << cluster_rank();

@@ -4,18 +4,17 @@
 #include "tests/emulator/gemm_check.h"
 #include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/gemv_kernels.h"
+#include "tests/emulator/interleavings.h"
 
 namespace heddle {
 namespace {
-
-constexpr unsigned kGemvSeeds = 4;  // interleavings
 
 class EmulatedGemv : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EmulatedGemv, ComputesTheProduct) {
   const Plan plan = gemv_cases()[GetParam()].plan();
   const GemmProblem problem(plan.spec.gemm());
-  check_gemm(plan, problem, thread_of(gemv_kernels[GetParam()]), 1, kGemvSeeds);
+  check_gemm(plan, problem, thread_of(gemv_kernels[GetParam()]), 1, interleavings());
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedGemv, testing::Range<std::size_t>(0, gemv_cases().size()),

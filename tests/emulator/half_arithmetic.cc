@@ -35,7 +35,7 @@ struct MmaLane {
   std::uint32_t b[2];
 };
 
-void multiply(const WarpArguments& lanes) {
+void multiply_half_lanes(const WarpArguments& lanes) {
   const Half half = static_cast<const MmaLane*>(lanes[0])->half;
   float a[16][16], b[8][16];  // rows, and columns of B
   for (int lane = 0; lane < 32; ++lane) {
@@ -171,7 +171,7 @@ float widen(Half half, std::uint16_t bits) {
 void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                     std::uint32_t b1) {
   MmaLane lane{half, d, a, {b0, b1}};
-  warp_together("mma", &lane, multiply);
+  warp_together("mma", &lane, multiply_half_lanes);
 }
 void load_matrices(std::uint32_t (&d)[4], std::uint32_t address) {
   LoadLane lane{d, address};

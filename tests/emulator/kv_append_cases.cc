@@ -44,7 +44,7 @@ void add_query_cases(const Add& add) {
            4, R"("epsilon":1e-6)"));
 }
 
-std::vector<KvAppendCase> make_cases() {
+std::vector<KvAppendCase> make_kv_append_cases() {
   std::vector<KvAppendCase> cases;
   // Every other case has BF16.
   const auto add = [&](std::string name, int heads, int head_dim, const std::string& kv,
@@ -105,7 +105,7 @@ std::vector<KvAppendCase> make_cases() {
 Plan KvAppendCase::plan() const { return resolve(spec, target_from_name("h200")); }
 
 const std::vector<KvAppendCase>& kv_append_cases() {
-  static const std::vector<KvAppendCase> cases = make_cases();
+  static const std::vector<KvAppendCase> cases = make_kv_append_cases();
   return cases;
 }
 

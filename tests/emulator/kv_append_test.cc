@@ -9,6 +9,7 @@
 #include "generator/kv/kv_rule.h"
 #include "runtime/kv_append_launch.h"
 #include "tests/emulator/device.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/kv_append_kernels.h"
 #include "tests/emulator/machine.h"
@@ -21,7 +22,6 @@ namespace {
 
 using emulator::Access;
 
-constexpr unsigned kAppendSeeds = 2;  // interleavings of each launch
 constexpr std::uint8_t kPatternByte = 0x5A;
 
 // A cache and Q's output in the emulated memory.
@@ -131,7 +131,7 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
     const KvProblem problem = make_kv_problem(spec_, shape, static_cast<std::uint32_t>(GetParam()));
     KvImages expected = kv_images(problem, kPatternByte);
     append_on_host(spec_, problem, expected);
-    for (unsigned seed = 1; seed <= kAppendSeeds; ++seed) {
+    for (unsigned seed = 1; seed <= interleavings(); ++seed) {
       SCOPED_TRACE(fmt::format("seed {}", seed));
       emulator::GlobalMemory memory;
       KvAppendArgs args = arguments(problem, memory);

@@ -6,20 +6,13 @@
 
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
+#include "tests/emulator/shared_words.h"
 #include "tests/emulator/thread_index.h"
 
 namespace emulator {
 namespace {
 
-constexpr unsigned kSeeds = 20;
 constexpr int kSmallSharedBytes = 1024;
-
-std::uint32_t shared(std::uint32_t offset) { return shared_begin() + offset; }
-std::uint32_t load(std::uint32_t offset) {
-  std::uint32_t value = 0;
-  load_shared(shared(offset), &value, 4);
-  return value;
-}
 
 // What a kernel of one warp does that copies 16 bytes for each thread.
 std::string problem_of_copies(const std::function<void(const std::uint8_t* source)>& kernel) {

@@ -6,16 +6,14 @@
 #include <string>
 
 #include "tests/emulator/device.h"
+#include "tests/emulator/shared_words.h"
 #include "tests/emulator/thread_index.h"
 
 namespace emulator {
 namespace {
 
-constexpr unsigned kSeeds = 20;
 constexpr int kSharedBytes = 2048;
 constexpr std::uint32_t kData = 128;  // behind the barriers
-
-std::uint32_t shared(std::uint32_t offset) { return shared_begin() + offset; }
 
 // What a kernel of two warps does, in each of many interleavings; of the first that is wrong, why.
 std::string problem_of(const std::function<void()>& kernel, int cluster = 1) {
@@ -38,11 +36,6 @@ void expect_problem(const std::string& words, const std::function<void()>& kerne
 }
 
 void store(std::uint32_t offset, std::uint32_t value) { store_shared(shared(offset), &value, 4); }
-std::uint32_t load(std::uint32_t offset) {
-  std::uint32_t value = 0;
-  load_shared(shared(offset), &value, 4);
-  return value;
-}
 void make_barrier(unsigned arrivals) {
   if (threadIdx.x != 0) return;
   mbarrier_init(shared(0), arrivals);

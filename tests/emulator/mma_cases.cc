@@ -5,37 +5,23 @@
 #include <utility>
 
 #include "tests/emulator/one_kernel.h"
+#include "tests/emulator/scaled_gemm.h"
+#include "tests/gemm_tile.h"
 #include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
 
 // The tiles that the planner has, and one with two chunks to a stage.
-TileSpec tile_of(int m, int n, int k, int warps_n, int warps_k) {
-  TileSpec tile;
-  tile.m = m;
-  tile.n = n;
-  tile.k = k;
-  tile.warps_m = 1;
-  tile.warps_n = warps_n;
-  tile.warps_k = warps_k;
-  tile.split_k = 1;
-  return tile;
-}
-TileSpec small_tile() { return tile_of(64, 128, 128, 4, 2); }
-TileSpec broad_tile() { return tile_of(64, 256, 128, 8, 1); }
-TileSpec tall_tile() { return tile_of(64, 256, 128, 4, 2); }
-TileSpec large_tile() { return tile_of(128, 256, 128, 8, 1); }
-TileSpec long_tile() { return tile_of(64, 256, 256, 4, 2); }
+TileSpec small_tile() { return mma_tile(64, 128, 128, 1, 4, 2); }
+TileSpec broad_tile() { return mma_tile(64, 256, 128, 1, 8, 1); }
+TileSpec tall_tile() { return mma_tile(64, 256, 128, 1, 4, 2); }
+TileSpec large_tile() { return mma_tile(128, 256, 128, 1, 8, 1); }
+TileSpec long_tile() { return mma_tile(64, 256, 256, 1, 4, 2); }
 
-GemmSpec gemm(std::int64_t n, std::int64_t k, std::int64_t m_max, TileSpec tile, DType dtype,
-              int group, ZeroPoint zero) {
-  GemmSpec spec;
-  spec.shape = {n, k, 33, m_max};
-  spec.activation = dtype;
-  spec.weight.scale_dtype = dtype;
-  spec.weight.group_size = group;
-  spec.weight.zero_point = zero;
+GemmSpec mma_gemm(std::int64_t n, std::int64_t k, std::int64_t m_max, TileSpec tile, DType dtype,
+                  int group, ZeroPoint zero) {
+  GemmSpec spec = scaled_gemm({n, k, 33, m_max}, dtype, group, zero);
   spec.path = Path::kAmpere;
   spec.tile = tile;
   return spec;
@@ -43,13 +29,13 @@ GemmSpec gemm(std::int64_t n, std::int64_t k, std::int64_t m_max, TileSpec tile,
 
 // The tile that the planner takes.
 GemmSpec few(std::int64_t m_min, std::int64_t m_max, int bits, ZeroPoint zero) {
-  GemmSpec spec = gemm(136, 1056, m_max, {}, DType::kFp16, 32, zero);
+  GemmSpec spec = mma_gemm(136, 1056, m_max, {}, DType::kFp16, 32, zero);
   spec.shape.m_min = m_min;
   spec.weight.bits = bits;
   return spec;
 }
 
-std::vector<MmaCase> make_cases() {
+std::vector<MmaCase> make_mma_cases() {
   using enum DType;
   constexpr auto kInt = ZeroPoint::kInt;
   constexpr auto kNone = ZeroPoint::kNone;
@@ -60,38 +46,38 @@ std::vector<MmaCase> make_cases() {
   };
   // Ends of N inside of a tile and of a row block, of K inside of a chunk and of a stage; fewer
   // stages than the ring has, and more.
-  add("OneChunk", gemm(8, 32, 40, small_tile(), kFp16, 32, kInt));
-  add("RaggedSmall", gemm(200, 1056, 70, small_tile(), kFp16, 32, kInt));
-  add("RaggedBroad", gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone));
-  add("RaggedTall", gemm(264, 672, 70, tall_tile(), kFp16, 32, kInt));
-  add("RaggedLarge", gemm(264, 672, 140, large_tile(), kFp16, 32, kInt));
-  add("RaggedLong", gemm(136, 928, 70, long_tile(), kBf16, 16, kNone));
-  add("WholeSmall", gemm(128, 1024, 64, small_tile(), kBf16, 128, kInt));
-  add("WholeBroad", gemm(256, 512, 64, broad_tile(), kFp16, 64, kNone));
-  add("WholeLarge", gemm(256, 512, 128, large_tile(), kBf16, 128, kNone));
+  add("OneChunk", mma_gemm(8, 32, 40, small_tile(), kFp16, 32, kInt));
+  add("RaggedSmall", mma_gemm(200, 1056, 70, small_tile(), kFp16, 32, kInt));
+  add("RaggedBroad", mma_gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone));
+  add("RaggedTall", mma_gemm(264, 672, 70, tall_tile(), kFp16, 32, kInt));
+  add("RaggedLarge", mma_gemm(264, 672, 140, large_tile(), kFp16, 32, kInt));
+  add("RaggedLong", mma_gemm(136, 928, 70, long_tile(), kBf16, 16, kNone));
+  add("WholeSmall", mma_gemm(128, 1024, 64, small_tile(), kBf16, 128, kInt));
+  add("WholeBroad", mma_gemm(256, 512, 64, broad_tile(), kFp16, 64, kNone));
+  add("WholeLarge", mma_gemm(256, 512, 128, large_tile(), kBf16, 128, kNone));
   for (const int stages : {2, 3}) {
-    add("Stages" + std::to_string(stages), gemm(256, 640, 100, broad_tile(), kFp16, 128, kNone))
+    add("Stages" + std::to_string(stages), mma_gemm(256, 640, 100, broad_tile(), kFp16, 128, kNone))
         .tile.stages = stages;
   }
-  add("SplitSmall", gemm(136, 1056, 70, small_tile(), kFp16, 32, kInt)).tile.split_k = 3;
-  add("SplitLarge", gemm(256, 512, 130, large_tile(), kFp16, 128, kNone)).tile.split_k = 2;
+  add("SplitSmall", mma_gemm(136, 1056, 70, small_tile(), kFp16, 32, kInt)).tile.split_k = 3;
+  add("SplitLarge", mma_gemm(256, 512, 130, large_tile(), kFp16, 128, kNone)).tile.split_k = 2;
 
   // Widths, types and scales.
-  add("Channels", gemm(136, 416, 64, broad_tile(), kFp16, kPerChannel, kInt));
-  add("EightBits", gemm(136, 416, 64, small_tile(), kBf16, 16, kInt)).weight.bits = 8;
-  add("EightBitsLarge", gemm(256, 640, 128, large_tile(), kFp16, 128, kNone)).weight.bits = 8;
+  add("Channels", mma_gemm(136, 416, 64, broad_tile(), kFp16, kPerChannel, kInt));
+  add("EightBits", mma_gemm(136, 416, 64, small_tile(), kBf16, 16, kInt)).weight.bits = 8;
+  add("EightBitsLarge", mma_gemm(256, 640, 128, large_tile(), kFp16, 128, kNone)).weight.bits = 8;
   for (const DType dtype : {kFp16, kBf16}) {  // whose scales take over a power of two
-    WeightSpec& fp8 =
-        add(dtype == kFp16 ? "Fp8" : "Fp8Bf16", gemm(136, 512, 64, broad_tile(), dtype, 128, kNone))
-            .weight;
+    WeightSpec& fp8 = add(dtype == kFp16 ? "Fp8" : "Fp8Bf16",
+                          mma_gemm(136, 512, 64, broad_tile(), dtype, 128, kNone))
+                          .weight;
     fp8.type = WeightType::kE4m3;
     fp8.bits = 8;
   }
-  WeightSpec& nvfp4 = add("Nvfp4", gemm(136, 416, 64, small_tile(), kBf16, 16, kNone)).weight;
+  WeightSpec& nvfp4 = add("Nvfp4", mma_gemm(136, 416, 64, small_tile(), kBf16, 16, kNone)).weight;
   nvfp4.type = WeightType::kE2m1;
   nvfp4.scale_dtype = kE4m3;
   nvfp4.tensor_scale = true;
-  WeightSpec& mxfp4 = add("Mxfp4", gemm(136, 416, 128, large_tile(), kBf16, 32, kNone)).weight;
+  WeightSpec& mxfp4 = add("Mxfp4", mma_gemm(136, 416, 128, large_tile(), kBf16, 32, kNone)).weight;
   mxfp4.type = WeightType::kE2m1;
   mxfp4.scale_dtype = kE8m0;
 
@@ -108,7 +94,7 @@ std::vector<MmaCase> make_cases() {
   GemmSpec& runs_of_192 = add("RunsOf192", few(1, 8, 4, kInt));
   runs_of_192.weight.group_size = 128;
   runs_of_192.shape.k = 768;
-  runs_of_192.tile = tile_of(8, 32, 384, 2, 2);
+  runs_of_192.tile = mma_tile(8, 32, 384, 1, 2, 2);
   runs_of_192.tile.m.reset();
   add("EightTokensInThreeRounds", few(1, 8, 8, kNone)).shape.n = 1000;
   cases.back().sm_count = 3;
@@ -122,13 +108,14 @@ std::vector<MmaCase> make_cases() {
     spec.weight.group_offset = offset;
     return spec;
   };
-  add("CutSmall", cut(gemm(200, 1056, 70, small_tile(), kFp16, 0, kInt), 128, 96));
-  add("CutBroad", cut(gemm(264, 416, 70, broad_tile(), kBf16, 0, kInt), 128, 16));
-  add("CutTall", cut(gemm(264, 672, 70, tall_tile(), kFp16, 0, kInt), 64, 32));
-  add("CutLarge", cut(gemm(264, 672, 140, large_tile(), kFp16, 0, kInt), 32, 16));
-  add("CutLong", cut(gemm(136, 928, 70, long_tile(), kFp16, 0, kNone), 256, 176));
-  add("CutOf256", cut(gemm(136, 672, 70, small_tile(), kFp16, 0, kInt), 256, 128));
-  add("CutSplit", cut(gemm(136, 1056, 70, small_tile(), kFp16, 0, kInt), 128, 32)).tile.split_k = 3;
+  add("CutSmall", cut(mma_gemm(200, 1056, 70, small_tile(), kFp16, 0, kInt), 128, 96));
+  add("CutBroad", cut(mma_gemm(264, 416, 70, broad_tile(), kBf16, 0, kInt), 128, 16));
+  add("CutTall", cut(mma_gemm(264, 672, 70, tall_tile(), kFp16, 0, kInt), 64, 32));
+  add("CutLarge", cut(mma_gemm(264, 672, 140, large_tile(), kFp16, 0, kInt), 32, 16));
+  add("CutLong", cut(mma_gemm(136, 928, 70, long_tile(), kFp16, 0, kNone), 256, 176));
+  add("CutOf256", cut(mma_gemm(136, 672, 70, small_tile(), kFp16, 0, kInt), 256, 128));
+  add("CutSplit", cut(mma_gemm(136, 1056, 70, small_tile(), kFp16, 0, kInt), 128, 32))
+      .tile.split_k = 3;
   add("CutFewTokens", cut(few(1, 8, 4, kInt), 128, 96));
   add("CutFewTokensOnSums", cut(few(9, 16, 4, kInt), 128, 80)).weight.scale_dtype = kFp32;
   add("CutOf64OnSums", cut(few(17, 32, 4, kInt), 64, 48)).weight.scale_dtype = kFp32;
@@ -141,15 +128,16 @@ std::vector<MmaCase> make_cases() {
     add(name, cut(few(m / 2 + 1, m, bits, ZeroPoint::kFloat), group, offset));
   }
   WeightSpec& cut_mxfp4 =
-      add("CutMxfp4", cut(gemm(136, 416, 128, large_tile(), kBf16, 0, kNone), 32, 16)).weight;
+      add("CutMxfp4", cut(mma_gemm(136, 416, 128, large_tile(), kBf16, 0, kNone), 32, 16)).weight;
   cut_mxfp4.type = WeightType::kE2m1;
   cut_mxfp4.scale_dtype = kE8m0;
 
   // Weights of 16 bits, which read ahead where others do, and with few tokens do not.
-  add("Plain", gemm(200, 1056, 70, small_tile(), kFp16, 32, kNone)).weight = plain_weight(kFp16);
-  add("PlainBroad", gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone)).weight =
+  add("Plain", mma_gemm(200, 1056, 70, small_tile(), kFp16, 32, kNone)).weight =
+      plain_weight(kFp16);
+  add("PlainBroad", mma_gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone)).weight =
       plain_weight(kBf16);
-  GemmSpec& plain_split = add("PlainSplit", gemm(272, 672, 70, broad_tile(), kFp16, 32, kNone));
+  GemmSpec& plain_split = add("PlainSplit", mma_gemm(272, 672, 70, broad_tile(), kFp16, 32, kNone));
   plain_split.weight = plain_weight(kFp16);
   plain_split.epilogue = {true, Activation::kSilu, true, true};
   plain_split.tile.split_k = 2;
@@ -159,21 +147,22 @@ std::vector<MmaCase> make_cases() {
   // What surrounds the product.
   for (const int split : {1, 2}) {
     GemmSpec& around = add("EverythingAroundSplitBy" + std::to_string(split),
-                           gemm(264, 672, 70, broad_tile(), kBf16, 32, kInt));
+                           mma_gemm(264, 672, 70, broad_tile(), kBf16, 32, kInt));
     around.epilogue = {true, Activation::kSilu, true};
     around.pre_scale = true;
     around.tile.split_k = split;
     GemmSpec& gated = add("GatedSplitBy" + std::to_string(split),
-                          gemm(272, 672, 70, broad_tile(), kFp16, 32, kInt));
+                          mma_gemm(272, 672, 70, broad_tile(), kFp16, 32, kInt));
     gated.epilogue = {true, Activation::kSilu, true, true};
     gated.tile.split_k = split;
-    GemmSpec& fp32 = add("Fp32OutputSplitBy" + std::to_string(split),
-                         gemm(136, 1056, 70, small_tile(), split == 1 ? kBf16 : kFp16, 32, kInt));
+    GemmSpec& fp32 =
+        add("Fp32OutputSplitBy" + std::to_string(split),
+            mma_gemm(136, 1056, 70, small_tile(), split == 1 ? kBf16 : kFp16, 32, kInt));
     fp32.output = kFp32;
     fp32.epilogue.residual = true;
     fp32.tile.split_k = split;
   }
-  GemmSpec& clamped = add("ClampedSwiglu", gemm(144, 416, 64, small_tile(), kBf16, 32, kNone));
+  GemmSpec& clamped = add("ClampedSwiglu", mma_gemm(144, 416, 64, small_tile(), kBf16, 32, kNone));
   clamped.epilogue = {false, Activation::kClampedSwiglu, false, true, 7};
   GemmSpec& few_gated = add("GatedFewTokens", few(1, 8, 4, kNone));
   few_gated.shape.n = 144;
@@ -192,7 +181,7 @@ Plan MmaCase::plan() const {
 }
 
 const std::vector<MmaCase>& mma_cases() {
-  static const std::vector<MmaCase> cases = make_cases();
+  static const std::vector<MmaCase> cases = make_mma_cases();
   return cases;
 }
 

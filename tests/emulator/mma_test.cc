@@ -3,13 +3,11 @@
 
 #include "generator/families/family.h"
 #include "tests/emulator/gemm_check.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/mma_cases.h"
 
 namespace heddle {
 namespace {
-
-// Interleavings of each M.
-constexpr unsigned kMmaSeeds = 2;
 
 class EmulatedMma : public testing::TestWithParam<std::size_t> {};
 
@@ -19,7 +17,7 @@ TEST_P(EmulatedMma, ComputesTheProduct) {
   const GemmProblem problem(spec);
   for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
     ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, kMmaSeeds));
+        check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, interleavings()));
   }
 }
 
@@ -39,7 +37,7 @@ TEST(EmulatedMmaOfMoreTokens, ComputesTheProduct) {
     if (kernel.family->most_size(plan, kernel) < spec.shape.m_max) continue;  // its K is split
     kernel.size_max = spec.shape.m_max;
     ASSERT_NO_FATAL_FAILURE(check_gemm(plan, GemmProblem(spec), thread_of(mma_kernels[i]),
-                                       spec.shape.m_max, kMmaSeeds));
+                                       spec.shape.m_max, interleavings()));
     ++checked;
   }
   EXPECT_GE(checked, 4);

@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "tests/emulator/clock.h"
 #include "tests/emulator/device.h"
+#include "tests/emulator/swizzle.h"
 #include "tests/emulator/thread_index.h"
 #include "tests/emulator/warp_lanes.h"
 
@@ -18,22 +20,20 @@ constexpr unsigned kLanesOfWarp = 32;
 constexpr unsigned kWarpsOfGroup = 4;
 constexpr unsigned kRows = 16;       // of a warp
 constexpr unsigned kMostDepth = 32;  // of codes; 16-bit values are half as many
-constexpr unsigned kUnit = 16;       // bytes that the swizzle moves
 
 // What the descriptor says besides where: see wgmma_columns().
 constexpr std::uint64_t kAddressMask = 0x3fff;
 constexpr std::uint64_t kSwizzled =
     std::uint64_t{1} << 62 | std::uint64_t{64} << 32 | std::uint64_t{1} << 16;
 
-// The bytes of `units` units of 16 bytes of a column of B, or of a row of A. Address bits 7 to 9
-// permute the units, whatever the start.
+// The bytes of `units` units of 16 bytes of a column of B, or of a row of A. They are permuted
+// whatever the start.
 void load_units(std::uint64_t descriptor, unsigned number, unsigned units, void* bytes) {
   if ((descriptor & ~kAddressMask) != kSwizzled) fail("a descriptor of another layout");
   const auto start = static_cast<std::uint32_t>((descriptor & kAddressMask) << 4);
   for (unsigned unit = 0; unit < units; ++unit) {
-    std::uint32_t address = start + 128 * number + kUnit * unit;
-    address ^= (address >> 7 & 7) << 4;
-    load_shared(address, static_cast<std::uint8_t*>(bytes) + kUnit * unit, kUnit, 0);
+    const std::uint32_t address = swizzled(start + 128 * number + kSwizzleUnit * unit);
+    load_shared(address, static_cast<std::uint8_t*>(bytes) + kSwizzleUnit * unit, kSwizzleUnit, 0);
   }
 }
 
@@ -52,7 +52,7 @@ void load_rows(const Lanes& lanes, Operands* operands) {
     const unsigned warp = threadIdx.x / kLanesOfWarp % kWarpsOfGroup;
     for (unsigned row = 0; row < kRows; ++row) {
       std::uint8_t codes[kMostDepth];
-      load_units(first.rows, kRows * warp + row, kMostDepth / kUnit, codes);
+      load_units(first.rows, kRows * warp + row, kMostDepth / kSwizzleUnit, codes);
       for (unsigned k = 0; k < kMostDepth; ++k) {
         operands->a[k][row] = value_of(first.row_codes, codes[k]);
       }
@@ -86,7 +86,7 @@ void load_rows(const Lanes& lanes, Operands* operands) {
 
 void load_column(const Multiplication& first, unsigned column, double (&b)[kMostDepth]) {
   std::uint8_t bytes[kMostDepth];
-  load_units(first.columns, column, kMostDepth / kUnit, bytes);
+  load_units(first.columns, column, kMostDepth / kSwizzleUnit, bytes);
   for (unsigned k = 0; k < kMostDepth; ++k) {
     if (first.bytes) {
       b[k] = value_of(first.column_codes, bytes[k]);
@@ -109,7 +109,7 @@ void add_product(const Multiplication& lane, double product, int number) {
   sum = static_cast<float>((lane.add ? static_cast<double>(sum) : 0.0) + product);
 }
 
-void multiply(const Lanes& lanes) {
+void multiply_group(const Lanes& lanes) {
   const Multiplication& first = lanes[0];
   for (const Multiplication& lane : lanes) {
     if (lane.columns != first.columns || lane.rows != first.rows || lane.add != first.add ||
@@ -150,21 +150,18 @@ void finish(const WarpArguments& arguments) {
         }
         lanes[lane] = groups[lane][i].members[j];
       }
-      multiply(lanes);
+      multiply_group(lanes);
     }
   }
   if (groups[0].empty()) return;
   // Who has waited knows that B has been read, and that all lanes had what they multiply.
   const Stamp read = actor_of(0).now();
+  Clock waited;
   for (unsigned lane = 0; lane < kLanesOfWarp; ++lane) {
-    Actor& actor = actor_of(lane);
-    for (unsigned other = 0; other < kLanesOfWarp; ++other) {
-      const std::uint32_t agent = actor_of(other).agent;
-      const std::uint32_t time = groups[other].back().time;
-      if (actor.clock.of(agent) < time) actor.clock.set(agent, time);
-    }
-    if (actor.clock.of(read.agent) < read.time) actor.clock.set(read.agent, read.time);
+    waited.set(actor_of(lane).agent, groups[lane].back().time);
   }
+  waited.set(read.agent, std::max(waited.of(read.agent), read.time));
+  for (unsigned lane = 0; lane < kLanesOfWarp; ++lane) actor_of(lane).clock.join(waited);
   actor_of(0).advance();
 }
 
@@ -186,7 +183,8 @@ std::vector<Multiplications::Group> Multiplications::take(unsigned pending) {
 void multiply_later(const Multiplication& multiplication) {
   multiplications_of(lane()).add(multiplication);
 }
-// All lanes of the warp execute it together, so none is past it while another has yet to multiply.
+// All lanes of the warp execute it together, so none is past it while another has yet to
+// multiply.
 void commit_multiplications() {
   warp_together("wgmma.commit_group");
   Actor& actor = actor_of(lane());

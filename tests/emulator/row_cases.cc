@@ -92,7 +92,7 @@ Work with_output(Work work, const RowOutputSpec& output) {
   return work;
 }
 
-std::vector<RowCase> make_cases() {
+std::vector<RowCase> make_row_cases() {
   std::vector<RowCase> cases;
   const auto add = [&](const Work& work, int columns, DType dtype, bool many) {
     RowTransformSpec spec = work.spec;
@@ -179,7 +179,7 @@ Plan RowCase::plan() const {
 }
 
 const std::vector<RowCase>& row_cases() {
-  static const std::vector<RowCase> cases = make_cases();
+  static const std::vector<RowCase> cases = make_row_cases();
   return cases;
 }
 

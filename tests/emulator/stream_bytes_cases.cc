@@ -12,20 +12,16 @@ namespace {
 
 using device::TokenValues;
 
-struct Tokens {
-  std::int64_t fewest, most;
-};
-
-class Cases {
+class StreamBytesCases {
  public:
   // With so many warps, and blocks that share K.
-  GemmSpec& add(std::string name, GemmSpec spec, Tokens m, int warps, int split = 1) {
-    spec.shape.m_min = m.fewest;
-    spec.shape.m_max = m.most;
+  GemmSpec& add(std::string name, GemmSpec spec, MRange m, int warps, int split = 1) {
+    spec.shape.m_min = m.min;
+    spec.shape.m_max = m.max;
     spec.path = Path::kHopper;
     spec.tile.warps_k = warps;
     spec.tile.split_k = split;
-    const bool is_bulk = m.most > 8;
+    const bool is_bulk = m.max > 8;
     const TokenValues values = spec.activation == DType::kInt8 ? TokenValues::kInt8
                                : is_bulk                       ? TokenValues::kFp8InLoop
                                                                : TokenValues::kFp8OnTheWay;
@@ -43,23 +39,23 @@ class Cases {
     cases.push_back(std::move(one));
   }
   // The same products, scales and outputs by wgmma, of sums that are exact.
-  void add_as_wgmma(const char* wgmma_case, Tokens m, int warps, int split) {
+  void add_as_wgmma(const char* wgmma_case, MRange m, int warps, int split) {
     const std::vector<WgmmaCase>& all = wgmma_decoded_cases();
     const auto one = std::find_if(all.begin(), all.end(),
                                   [&](const WgmmaCase& wgmma) { return wgmma.name == wgmma_case; });
     GemmSpec spec = one->spec;
     spec.tile = {};
-    add("AsWgmma" + one->name + std::to_string(m.most), spec, m, warps, split);
+    add("AsWgmma" + one->name + std::to_string(m.max), spec, m, warps, split);
     cases.back().as_wgmma = static_cast<std::size_t>(one - all.begin());
   }
 
   std::vector<StreamBytesCase> cases;
 };
 
-std::vector<StreamBytesCase> make_cases() {
+std::vector<StreamBytesCase> make_stream_bytes_cases() {
   using enum DType;
   constexpr ZeroPoint kZeros = ZeroPoint::kInt;
-  Cases c;
+  StreamBytesCases c;
   // Groups of every length, also cut by a shard; ends of N inside of a row block, of K inside of a
   // stage and of a chunk; stages and slots of sums that come round several times.
   c.add("OneChunk", four_bit_gemm(8, 32, kInt8, 32), {1, 2}, 1);
@@ -148,7 +144,7 @@ Plan StreamBytesCase::plan() const {
 }
 
 const std::vector<StreamBytesCase>& stream_bytes_cases() {
-  static const std::vector<StreamBytesCase> cases = make_cases();
+  static const std::vector<StreamBytesCase> cases = make_stream_bytes_cases();
   return cases;
 }
 

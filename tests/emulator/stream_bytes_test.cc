@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/emulator/gemm_check.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/stream_bytes_cases.h"
 #include "tests/emulator/stream_bytes_kernels.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
@@ -14,9 +15,6 @@
 
 namespace heddle {
 namespace {
-
-// Interleavings of each M.
-constexpr unsigned kSeeds = 3;
 
 GemmThread thread_of_case(std::size_t number) {
   return [number](const GemmProblem::Buffers& b, std::uint8_t* workspace, int m) {
@@ -31,7 +29,8 @@ TEST_P(EmulatedStreamBytes, ComputesTheProduct) {
   const GemmSpec& spec = plan.spec.gemm();
   const GemmProblem problem(spec);
   for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
-    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread_of_case(GetParam()), m, kSeeds));
+    ASSERT_NO_FATAL_FAILURE(
+        check_gemm(plan, problem, thread_of_case(GetParam()), m, interleavings()));
     if (spec.shape.m_min == spec.shape.m_max) break;
   }
 }

@@ -2,13 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/emulator/gemm_check.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/stream_cases.h"
 
 namespace heddle {
 namespace {
-
-// Interleavings of each M.
-constexpr unsigned kStreamSeeds = 4;
 
 class EmulatedStream : public testing::TestWithParam<std::size_t> {};
 
@@ -18,7 +16,7 @@ TEST_P(EmulatedStream, ComputesTheProduct) {
   const GemmProblem problem(spec);
   for (std::int64_t m = spec.shape.m_min; m <= spec.shape.m_max; ++m) {
     ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, problem, thread_of(stream_kernels[GetParam()]), m, kStreamSeeds));
+        check_gemm(plan, problem, thread_of(stream_kernels[GetParam()]), m, interleavings()));
   }
 }
 

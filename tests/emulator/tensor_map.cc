@@ -4,22 +4,23 @@
 #include <vector>
 
 #include "tests/emulator/device.h"
+#include "tests/emulator/swizzle.h"
 
 namespace emulator {
 namespace {
 
 constexpr int kBoxColumns = 64;
 constexpr std::uint32_t kRowBytes = 2 * kBoxColumns;
-constexpr std::uint32_t kUnit = 16;       // bytes that the swizzle moves
-constexpr std::uint32_t kPattern = 1024;  // after which it repeats
-constexpr std::uint32_t kLine = 128;      // where a box that is not permuted may begin
+constexpr std::uint32_t kPattern = 1024;      // after which the swizzle repeats
+constexpr std::uint32_t kBoxAlignment = 128;  // where a box that is not permuted may begin
 constexpr std::int64_t kWord = 4;
 
 void copy_words(std::uint32_t shared, const TensorMap& map, int column, int row,
                 std::uint32_t barrier, unsigned blocks) {
-  if (shared % kLine != 0) fail("a tensor copy to where no box may begin");
-  if (kWord * map.stride % kUnit != 0) fail("a tensor map whose lines are not 16 bytes apart");
-  if (kWord * column % kUnit != 0) fail("a box that does not begin with a whole 16 bytes");
+  if (shared % kBoxAlignment != 0) fail("a tensor copy to where no box may begin");
+  if (kWord * map.stride % kSwizzleUnit != 0)
+    fail("a tensor map whose lines are not 16 bytes apart");
+  if (kWord * column % kSwizzleUnit != 0) fail("a box that does not begin with a whole 16 bytes");
   std::vector<std::uint8_t> box(static_cast<std::size_t>(kWord * map.box_words));
   for (int c = 0; c < map.box_words; ++c) {
     if (row < 0 || row >= map.rows || column + c < 0 || column + c >= map.columns) continue;
@@ -42,10 +43,10 @@ void copy_box(std::uint32_t shared, const TensorMap& map, int column, int row,
       if (row < 0 || row + r >= map.rows || column < 0 || column + c >= map.columns) continue;
       const std::uint8_t* from =
           map.matrix + 2 * (static_cast<std::int64_t>(row + r) * map.columns + column + c);
-      check_global(from, kUnit, false);
-      std::uint32_t to = static_cast<std::uint32_t>(r) * kRowBytes + 2 * static_cast<unsigned>(c);
-      to ^= (to >> 7 & 7) << 4;
-      std::memcpy(box.data() + to, from, kUnit);
+      check_global(from, kSwizzleUnit, false);
+      const std::uint32_t to =
+          swizzled(static_cast<std::uint32_t>(r) * kRowBytes + 2 * static_cast<unsigned>(c));
+      std::memcpy(box.data() + to, from, kSwizzleUnit);
     }
   }
   box_copy(shared, box, barrier, blocks);

@@ -5,10 +5,10 @@
 namespace heddle {
 namespace {
 
-using Cases = std::vector<WeightOpCase>;
+using WeightOpCases = std::vector<WeightOpCase>;
 
 // In both orders of rows: the shape has as many gates as ups.
-void add(const std::string& name, Op op, WeightOpSpec spec, Cases* cases) {
+void add(const std::string& name, Op op, WeightOpSpec spec, WeightOpCases* cases) {
   for (const bool gated : {false, true}) {
     spec.gated = gated;
     cases->push_back({name + (gated ? "Gated" : "Plain"), Spec::from_weight_op(op, spec)});
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, WeightOpSpec>> weights_of_rows() {
 }
 
 // Blocks of 128 by 128: whole ones of gates and ups, and rows and columns that no block fills.
-void add_blocks(Op op, Cases* cases) {
+void add_blocks(Op op, WeightOpCases* cases) {
   WeightOpSpec spec = spec_of(512, 160, 8, kRowGroup, ZeroPoint::kNone);
   spec.weight.type = WeightType::kE4m3;
   spec.weight.scale_dtype = DType::kFp32;
@@ -69,7 +69,7 @@ void add_blocks(Op op, Cases* cases) {
 }
 
 // A row block of which half are rows of W.
-void add_rows(Op op, Cases* cases) {
+void add_rows(Op op, WeightOpCases* cases) {
   for (auto& [name, spec] : weights_of_rows()) {
     add(name, op, spec, cases);
     spec.shape.n = 24;
@@ -77,8 +77,8 @@ void add_rows(Op op, Cases* cases) {
   }
 }
 
-Cases make_repack_cases() {
-  Cases cases;
+WeightOpCases make_repack_cases() {
+  WeightOpCases cases;
   // Tiles have 256 rows of AWQ and 128 of GPTQ: fewer rows, and more.
   for (const std::int64_t n : {48, 288}) {
     WeightOpSpec awq = spec_of(n, 160, 4, 32);
@@ -115,8 +115,8 @@ Cases make_repack_cases() {
   return cases;
 }
 
-Cases make_quantize_cases() {
-  Cases cases;
+WeightOpCases make_quantize_cases() {
+  WeightOpCases cases;
   add("Int4", Op::kQuantizeWeight, spec_of(48, 160, 4, 32), &cases);
   add("Int3Channel", Op::kQuantizeWeight, spec_of(32, 288, 3, kPerChannel, ZeroPoint::kNone),
       &cases);
@@ -130,8 +130,8 @@ Cases make_quantize_cases() {
   return cases;
 }
 
-Cases make_dequantize_cases() {
-  Cases cases;
+WeightOpCases make_dequantize_cases() {
+  WeightOpCases cases;
   add("Int4", Op::kDequantize, spec_of(48, 160, 4, 32), &cases);
   add("Int3Channel", Op::kDequantize, spec_of(32, 288, 3, kPerChannel, ZeroPoint::kNone), &cases);
   WeightOpSpec odd = spec_of(80, 96, 8, 96);
@@ -182,17 +182,17 @@ Cases make_dequantize_cases() {
 Plan WeightOpCase::plan() const { return resolve(spec, target_from_name("h200")); }
 
 const std::vector<WeightOpCase>& repack_cases() {
-  static const Cases cases = make_repack_cases();
+  static const WeightOpCases cases = make_repack_cases();
   return cases;
 }
 
 const std::vector<WeightOpCase>& quantize_cases() {
-  static const Cases cases = make_quantize_cases();
+  static const WeightOpCases cases = make_quantize_cases();
   return cases;
 }
 
 const std::vector<WeightOpCase>& dequantize_cases() {
-  static const Cases cases = make_dequantize_cases();
+  static const WeightOpCases cases = make_dequantize_cases();
   return cases;
 }
 

@@ -8,31 +8,27 @@
 namespace heddle {
 namespace {
 
-struct Tile {
-  int m, n, k;
-};
-
-class Cases {
+class WgmmaBytesCases {
  public:
   // Tokens in ascending order. FP16 output, scales per token and channel.
-  GemmSpec& add(std::string name, std::int64_t n, std::int64_t k, Tile tile, DType dtype,
+  GemmSpec& add(std::string name, std::int64_t n, std::int64_t k, WgmmaTile tile, DType dtype,
                 int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
     return add(std::move(name), byte_gemm(n, k, dtype), tile, sm_count, std::move(tokens), sharing);
   }
   // Scales of groups and blocks.
-  GemmSpec& add_blocks(std::string name, std::int64_t n, std::int64_t k, Tile tile, int sm_count,
-                       std::vector<std::int64_t> tokens, Sharing sharing) {
+  GemmSpec& add_blocks(std::string name, std::int64_t n, std::int64_t k, WgmmaTile tile,
+                       int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
     return add(std::move(name), block_gemm(n, k), tile, sm_count, std::move(tokens), sharing);
   }
   // Weights of four bits.
-  GemmSpec& add_decoded(std::string name, std::int64_t n, std::int64_t k, int group, Tile tile,
+  GemmSpec& add_decoded(std::string name, std::int64_t n, std::int64_t k, int group, WgmmaTile tile,
                         DType dtype, int sm_count, std::vector<std::int64_t> tokens,
                         Sharing sharing) {
     return add(std::move(name), four_bit_gemm(n, k, dtype, group), tile, sm_count,
                std::move(tokens), sharing);
   }
   // Scales in two levels.
-  GemmSpec& add_levels(std::string name, std::int64_t n, std::int64_t k, int group, Tile tile,
+  GemmSpec& add_levels(std::string name, std::int64_t n, std::int64_t k, int group, WgmmaTile tile,
                        int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
     return add(std::move(name), two_level_gemm(n, k, group), tile, sm_count, std::move(tokens),
                sharing);
@@ -41,7 +37,7 @@ class Cases {
   std::vector<WgmmaCase> cases;
 
  private:
-  GemmSpec& add(std::string name, GemmSpec spec, Tile tile, int sm_count,
+  GemmSpec& add(std::string name, GemmSpec spec, WgmmaTile tile, int sm_count,
                 std::vector<std::int64_t> tokens, Sharing sharing) {
     spec.shape.m_min = tokens.front();
     spec.shape.m_max = tokens.back();
@@ -54,10 +50,10 @@ class Cases {
   }
 };
 
-std::vector<WgmmaCase> make_cases() {
+std::vector<WgmmaCase> make_wgmma_bytes_cases() {
   using enum DType;
   using enum Sharing;
-  Cases c;
+  WgmmaBytesCases c;
   // Ends of N inside of a row block, of K inside of a chunk and of a stage; M below and between
   // tiles; one row tile and two; sums of all of K, and promoted ones.
   c.add("OneChunk", 8, 32, {16, 128, 128}, kInt8, 3, {1, 16}, kNone);
@@ -119,7 +115,7 @@ std::vector<WgmmaCase> make_cases() {
 std::vector<WgmmaCase> make_block_cases() {
   using enum DType;
   using enum Sharing;
-  Cases c;
+  WgmmaBytesCases c;
   // Ends of N inside of a block, of K inside of a chunk, of a stage and of a word of factors; every
   // number of boxes of tokens; halves and turns of shared rows; two row tiles.
   c.add_blocks("OneChunk", 8, 32, {16, 128, 128}, 3, {1, 16}, kNone);
@@ -154,7 +150,7 @@ std::vector<WgmmaCase> make_decoded_cases() {
   using enum DType;
   using enum Sharing;
   constexpr ZeroPoint kZeros = ZeroPoint::kInt;
-  Cases c;
+  WgmmaBytesCases c;
   // Groups of every length, cut by a shard; sums of all of K, scaled, and promoted; zero points;
   // halves and turns of shared rows; two row tiles and four warpgroups.
   c.add_decoded("OneChunk", 8, 32, 32, {16, 128, 128}, kInt8, 3, {1, 16}, kNone);
@@ -246,7 +242,7 @@ const std::vector<WgmmaCase>& wgmma_blocks_cases() {
 }
 
 const std::vector<WgmmaCase>& wgmma_bytes_cases() {
-  static const std::vector<WgmmaCase> cases = make_cases();
+  static const std::vector<WgmmaCase> cases = make_wgmma_bytes_cases();
   return cases;
 }
 

@@ -8,27 +8,20 @@
 
 #include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
+#include "tests/emulator/scaled_gemm.h"
 #include "tests/plain_weight.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
 
-struct Tile {
-  int m, n, k;
-};
-
-class Cases {
+class WgmmaCases {
  public:
   // `group` of FP16 or BF16 scales; tokens in ascending order.
-  GemmSpec& add(std::string name, std::int64_t n, std::int64_t k, Tile tile, DType dtype, int group,
-                ZeroPoint zero, int sm_count, std::vector<std::int64_t> tokens, Sharing sharing) {
-    GemmSpec spec;
-    spec.shape = {n, k, tokens.front(), tokens.back()};
-    spec.activation = dtype;
-    spec.weight.scale_dtype = dtype;
-    spec.weight.group_size = group;
-    spec.weight.zero_point = zero;
+  GemmSpec& add(std::string name, std::int64_t n, std::int64_t k, WgmmaTile tile, DType dtype,
+                int group, ZeroPoint zero, int sm_count, std::vector<std::int64_t> tokens,
+                Sharing sharing) {
+    GemmSpec spec = scaled_gemm({n, k, tokens.front(), tokens.back()}, dtype, group, zero);
     spec.path = Path::kHopper;
     spec.tile.m = tile.m;
     spec.tile.n = tile.n;
@@ -37,7 +30,7 @@ class Cases {
     cases.push_back({std::move(name), spec, sm_count, std::move(tokens), sharing});
     return cases.back().spec;
   }
-  GemmSpec& add_pairs(std::string name, std::int64_t n, std::int64_t k, Tile tile, DType dtype,
+  GemmSpec& add_pairs(std::string name, std::int64_t n, std::int64_t k, WgmmaTile tile, DType dtype,
                       int group, ZeroPoint zero, int sm_count, std::vector<std::int64_t> tokens,
                       Sharing sharing) {
     GemmSpec& spec =
@@ -49,12 +42,12 @@ class Cases {
   std::vector<WgmmaCase> cases;
 };
 
-std::vector<WgmmaCase> make_cases() {
+std::vector<WgmmaCase> make_wgmma_cases() {
   using enum DType;
   using enum Sharing;
   constexpr auto kInt = ZeroPoint::kInt;
   constexpr auto kNo = ZeroPoint::kNone;
-  Cases c;
+  WgmmaCases c;
   // Ends of N inside of a row block's tile, of K inside of a chunk and inside of a stage; M below
   // and between tiles.
   c.add("OneChunk", 8, 32, {16, 128, 128}, kFp16, 32, kInt, 3, {9, 16}, kNone);
@@ -216,10 +209,11 @@ std::vector<WgmmaCase> make_cases() {
   }
   // Lanes pass each other scales of 8 bits, of whole chunks and of halves that a stage or a
   // warpgroup has.
-  for (const auto& [name, tile, group, scale] : {std::tuple{"Mxfp4", Tile{64, 256, 256}, 32, kE8m0},
-                                                 {"Mxfp4Halves", Tile{256, 128, 64}, 32, kE8m0},
-                                                 {"Mxfp4SharedRows", Tile{64, 64, 128}, 32, kE8m0},
-                                                 {"Nvfp4Halves", Tile{128, 128, 64}, 16, kE4m3}}) {
+  for (const auto& [name, tile, group, scale] :
+       {std::tuple{"Mxfp4", WgmmaTile{64, 256, 256}, 32, kE8m0},
+        {"Mxfp4Halves", WgmmaTile{256, 128, 64}, 32, kE8m0},
+        {"Mxfp4SharedRows", WgmmaTile{64, 64, 128}, 32, kE8m0},
+        {"Nvfp4Halves", WgmmaTile{128, 128, 64}, 16, kE4m3}}) {
     WeightSpec& fp4 =
         c.add(name, 136, 1184, tile, kBf16, group, kNo, 3, {33, tile.m}, kNone).weight;
     fp4.type = WeightType::kE2m1;
@@ -253,8 +247,8 @@ std::vector<WgmmaCase> make_cases() {
 
   // Shards that begin inside of a group: scales on weights, and on sums, which end their groups
   // between steps; of whole chunks, of halves that a stage or a warpgroup has, of two row tiles.
-  const auto add_cut = [&](std::string name, int offset, std::int64_t k, Tile tile, DType dtype,
-                           int group, ZeroPoint zero, std::vector<std::int64_t> tokens,
+  const auto add_cut = [&](std::string name, int offset, std::int64_t k, WgmmaTile tile,
+                           DType dtype, int group, ZeroPoint zero, std::vector<std::int64_t> tokens,
                            Sharing sharing) -> WeightSpec& {
     WeightSpec& weight =
         c.add(std::move(name), 136, k, tile, dtype, group, zero, 3, std::move(tokens), sharing)
@@ -290,8 +284,8 @@ std::vector<WgmmaCase> make_cases() {
   add_cut("CutFolded", 48, 928, {64, 128, 128}, kBf16, 128, kNo, {64}, kNone);
   add_cut("CutInPairs", 96, 2592, {16, 128, 128}, kFp16, 128, kInt, {9, 16}, kClusters);
   add_cut("CutInParts", 32, 3872, {64, 256, 128}, kFp16, 128, kInt, {64}, kEqualParts);
-  for (const auto& [name, tile] :
-       {std::tuple{"CutMxfp4", Tile{64, 256, 256}}, {"CutMxfp4SharedRows", Tile{64, 64, 128}}}) {
+  for (const auto& [name, tile] : {std::tuple{"CutMxfp4", WgmmaTile{64, 256, 256}},
+                                   {"CutMxfp4SharedRows", WgmmaTile{64, 64, 128}}}) {
     WeightSpec& fp4 = add_cut(name, 16, 928, tile, kBf16, 32, kNo, {tile.m}, kNone);
     fp4.type = WeightType::kE2m1;
     fp4.scale_dtype = kE8m0;
@@ -299,7 +293,7 @@ std::vector<WgmmaCase> make_cases() {
 
   // Weights of 16 bits: whole tiles, halves of chunks, shared rows, four warpgroups, blocks that
   // share tiles in every way, gates.
-  const auto add_plain = [&](std::string name, std::int64_t n, std::int64_t k, Tile tile,
+  const auto add_plain = [&](std::string name, std::int64_t n, std::int64_t k, WgmmaTile tile,
                              DType dtype, int sm_count, std::vector<std::int64_t> tokens,
                              Sharing sharing) -> GemmSpec& {
     GemmSpec& spec =
@@ -376,7 +370,7 @@ WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
 }
 
 const std::vector<WgmmaCase>& wgmma_cases() {
-  static const std::vector<WgmmaCase> cases = make_cases();
+  static const std::vector<WgmmaCase> cases = make_wgmma_cases();
   return cases;
 }
 

@@ -34,6 +34,11 @@ struct WgmmaCase {
   WgmmaShares shares(const Plan& plan, std::int64_t m) const;
 };
 
+// Tokens and rows of a tile, columns of a stage.
+struct WgmmaTile {
+  int m, n, k;
+};
+
 const std::vector<WgmmaCase>& wgmma_cases();
 
 }  // namespace heddle

@@ -10,6 +10,7 @@
 #include "generator/families/gemm_config.h"
 #include "heddle/kernel.h"
 #include "runtime/group_scales.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/machine.h"
 #include "tests/planned_kernel.h"
 
@@ -17,9 +18,6 @@ namespace heddle {
 namespace {
 
 using emulator::Access;
-
-// Interleavings of each M, all with one workspace.
-constexpr unsigned kWgmmaSeeds = 2;
 
 // The largest of a hundred thousand errors is some ten times their root mean square. An error is in
 // proportion to its output, and of products of two sums the largest is three times as far out.
@@ -50,7 +48,8 @@ void WgmmaRun::launch(std::int64_t m, const WgmmaShares& shares,
   }
   const std::size_t y_bytes = problem_.output_bytes(m);
   std::vector<std::uint8_t> first;
-  for (unsigned seed = 1; seed <= kWgmmaSeeds; ++seed) {
+  // All with one workspace.
+  for (unsigned seed = 1; seed <= interleavings(); ++seed) {
     SCOPED_TRACE(fmt::format("M {}, seed {}", m, seed));
     // What a launch does not write itself is NaN.
     std::memset(buffers.y, 0xff, y_bytes);

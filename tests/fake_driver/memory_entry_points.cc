@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kDeviceAlignment = 256;
 
 // Makes the copies of the stream that were asked for before number `end`.
-void make_copies(CUstream stream, std::uint64_t end) {
+void make_copies_before(CUstream stream, std::uint64_t end) {
   std::vector<FakeCopy>& copies = state().copies;
   for (FakeCopy& copy : copies) {
     if (copy.stream != stream || copy.number >= end) continue;
@@ -37,7 +37,7 @@ FakeEvent* find_event(CUevent event) {
 
 }  // namespace
 
-void make_copies(CUstream stream) { make_copies(stream, state().copy_count); }
+void make_copies(CUstream stream) { make_copies_before(stream, state().copy_count); }
 
 extern "C" {
 
@@ -66,21 +66,21 @@ CUresult cuMemFree(CUdeviceptr memory) {
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   const Call call("cuMemcpyDtoHAsync", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
-  make_copies(stream, state().copy_count);
+  make_copies_before(stream, state().copy_count);
   std::memcpy(to, host_of(from), bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   const Call call("cuMemcpyDtoDAsync", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
-  make_copies(stream, state().copy_count);
+  make_copies_before(stream, state().copy_count);
   std::memcpy(host_of(to), host_of(from), bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   const Call call("cuMemsetD8Async", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
-  make_copies(stream, state().copy_count);
+  make_copies_before(stream, state().copy_count);
   std::memset(host_of(to), value, count);
   return CUDA_SUCCESS;
 }
@@ -164,7 +164,7 @@ CUresult cuEventSynchronize(CUevent event) {
   const Call call("cuEventSynchronize");
   const FakeEvent* found = find_event(event);
   if (found == nullptr) return kInvalidValue;
-  if (call.result == CUDA_SUCCESS) make_copies(found->stream, found->end);
+  if (call.result == CUDA_SUCCESS) make_copies_before(found->stream, found->end);
   return call.result;
 }
 CUresult cuStreamSynchronize(CUstream stream) {

@@ -56,9 +56,11 @@ inline void expect_sixteen(const Json& config, const std::string& reason) {
   EXPECT_NE(notes_of(model).find(reason), std::string::npos) << notes_of(model);
 }
 
+using Lines = std::vector<std::string>;
+
 // "norm 4096 fp8_e4m3 token x 64": each row kernel as a line.
-inline std::vector<std::string> rows_of(const Model& model) {
-  std::vector<std::string> lines;
+inline Lines rows_of(const Model& model) {
+  Lines lines;
   for (const ModelKernel& kernel : model.rows) {
     const RowTransformSpec& spec = kernel.spec.row_transform();
     lines.push_back(kernel.spec.name() + ' ' + std::to_string(spec.shape.columns) + ' ' +

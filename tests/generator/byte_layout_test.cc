@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-QuantizedWeights numbered(const GemmSpec& spec) {
+QuantizedWeights numbered_bytes(const GemmSpec& spec) {
   QuantizedWeights weights;
   weights.codes.resize(static_cast<std::size_t>(spec.shape.n * spec.shape.k));
   for (std::size_t i = 0; i < weights.codes.size(); ++i) {
@@ -26,7 +26,7 @@ QuantizedWeights numbered(const GemmSpec& spec) {
 }
 
 QuantizedWeights four_bit_weights(const GemmSpec& spec) {
-  QuantizedWeights weights = numbered(spec);
+  QuantizedWeights weights = numbered_bytes(spec);
   for (std::uint8_t& code : weights.codes) code &= 15;
   weights.scales.resize(2 * static_cast<std::size_t>(spec.shape.n));
   return weights;
@@ -36,7 +36,7 @@ QuantizedWeights four_bit_weights(const GemmSpec& spec) {
 TEST(ByteLayout, RowsLieAsTensorCopiesPutThem) {
   for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {8, 32}}) {
     const GemmSpec spec = byte_gemm(n, k, DType::kFp8E4m3);
-    const QuantizedWeights weights = numbered(spec);
+    const QuantizedWeights weights = numbered_bytes(spec);
     const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
     const WeightLayout layout = weight_layout(spec);
     EXPECT_EQ(layout.chunk_bytes, 16 * 128);
@@ -93,7 +93,7 @@ TEST(ByteLayout, ComesBack) {
     for (const bool gated : {false, true}) {
       GemmSpec spec = byte_gemm(48, 288, dtype);
       spec.epilogue.gated = gated;
-      const QuantizedWeights weights = numbered(spec);
+      const QuantizedWeights weights = numbered_bytes(spec);
       const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
       const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
       EXPECT_EQ(back.codes, weights.codes);
@@ -107,7 +107,7 @@ TEST(ByteLayout, IntegersHaveTheSumsOfTheirRows) {
   for (const bool gated : {false, true}) {
     GemmSpec spec = byte_gemm(48, 288, DType::kInt8);
     spec.epilogue.gated = gated;
-    const QuantizedWeights weights = numbered(spec);
+    const QuantizedWeights weights = numbered_bytes(spec);
     const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
     const WeightLayout layout = weight_layout(spec);
     ASSERT_NE(layout.channel_sum_offset, 0);
@@ -134,7 +134,7 @@ TEST(ByteLayout, ScalesOfBlocksLieBehindTheChunks) {
   for (const bool gated : {false, true}) {
     GemmSpec spec = block_gemm(gated ? 512 : 336, 416);
     spec.epilogue.gated = gated;
-    QuantizedWeights weights = numbered(spec);
+    QuantizedWeights weights = numbered_bytes(spec);
     const std::size_t blocks = gated ? 4 : 3, chunks = 4, tiles = gated ? 8 : 6;
     weights.scales.resize(blocks * chunks * sizeof(float));
     const std::vector<std::uint8_t> packed = pack_weights(spec, weights);

@@ -20,27 +20,15 @@
 #include "heddle/weights.h"
 #include "quantize_weight/config.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/plan_refusals.h"
+#include "tests/generator/weight_op_plans.h"
 
 namespace heddle {
 namespace {
 
 constexpr Op kOps[] = {Op::kDequantize, Op::kQuantizeWeight};
 
-WeightOpSpec op_of(const GemmSpec& gemm) {
-  WeightOpSpec spec;
-  spec.shape = {gemm.shape.n, gemm.shape.k};
-  spec.weight = gemm.weight;
-  spec.gated = gemm.epilogue.gated;
-  return spec;
-}
-
-WeightOpSpec rows(DType dtype) { return op_of(byte_gemm(264, 416, dtype)); }
-WeightOpSpec blocks() { return op_of(block_gemm(264, 416)); }
-
-Pointers refused(Op op, const WeightOpSpec& spec, const char* target = "h200") {
-  return refused_fields(Spec::from_weight_op(op, spec), target);
-}
+WeightOpSpec rows(DType dtype) { return weight_op_of(byte_gemm(264, 416, dtype)); }
+WeightOpSpec blocks() { return weight_op_of(block_gemm(264, 416)); }
 
 TEST(ByteWeightOp, EveryTargetServesWhatAGemmTakes) {
   for (const Op op : kOps) {
@@ -49,16 +37,16 @@ TEST(ByteWeightOp, EveryTargetServesWhatAGemmTakes) {
         for (const DType scale : {DType::kFp16, DType::kBf16, DType::kFp32}) {
           WeightOpSpec spec = rows(dtype);
           spec.weight.scale_dtype = scale;
-          EXPECT_EQ(refused(op, spec, target), Pointers{}) << target;
+          EXPECT_EQ(refused_fields(op, spec, target), Pointers{}) << target;
         }
       }
-      EXPECT_EQ(refused(op, blocks(), target), Pointers{}) << target;
+      EXPECT_EQ(refused_fields(op, blocks(), target), Pointers{}) << target;
     }
   }
   WeightOpSpec tensor = rows(DType::kInt8);
   tensor.weight.group_size = kPerTensor;
-  EXPECT_EQ(refused(Op::kDequantize, tensor), Pointers{});
-  EXPECT_EQ(refused(Op::kQuantizeWeight, tensor), Pointers{"/weight/group_size"});
+  EXPECT_EQ(refused_fields(Op::kDequantize, tensor), Pointers{});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, tensor), Pointers{"/weight/group_size"});
 }
 
 TEST(ByteWeightOp, OthersAreRefusedByName) {
@@ -88,14 +76,14 @@ TEST(ByteWeightOp, OthersAreRefusedByName) {
     for (const Op op : kOps) {
       WeightOpSpec spec = one.of_blocks ? blocks() : rows(DType::kInt8);
       one.change(spec);
-      const Pointers pointers = refused(op, spec);
+      const Pointers pointers = refused_fields(op, spec);
       EXPECT_NE(std::find(pointers.begin(), pointers.end(), one.pointer), pointers.end())
           << to_string(op) << ' ' << one.pointer;
     }
   }
   WeightOpSpec ordered = rows(DType::kInt8);
   ordered.act_order = true;
-  EXPECT_EQ(refused(Op::kDequantize, ordered), Pointers{"/source/act_order"});
+  EXPECT_EQ(refused_fields(Op::kDequantize, ordered), Pointers{"/source/act_order"});
 }
 
 // Their codes are unsigned.
@@ -104,16 +92,12 @@ TEST(ByteWeightOp, CheckpointsHaveNoSuchOrder) {
   spec.weight.type = WeightType::kUint;
   spec.format = CheckpointFormat::kGptq;
   for (const Op op : {Op::kRepack, Op::kDequantize}) {
-    EXPECT_EQ(refused(op, spec), Pointers{"/weight/interleave"}) << to_string(op);
+    EXPECT_EQ(refused_fields(op, spec), Pointers{"/weight/interleave"}) << to_string(op);
   }
   spec.weight.interleave = Interleave::kFragment;
   spec.weight.group_size = spec.weight.group_rows = kBlockRows;
   spec.shape.k = 512;
-  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/weight/group_rows"});
-}
-
-Plan plan_of(Op op, const WeightOpSpec& spec) {
-  return resolve(Spec::from_weight_op(op, spec), target_from_name("h200"));
+  EXPECT_EQ(refused_fields(Op::kRepack, spec), Pointers{"/weight/group_rows"});
 }
 
 bool renders(const Plan& plan, const std::string& function) {
@@ -122,7 +106,7 @@ bool renders(const Plan& plan, const std::string& function) {
 
 TEST(ByteWeightOp, DequantizeDecodesCodesThatLieTogether) {
   for (const WeightOpSpec& spec : {rows(DType::kInt8), rows(DType::kFp8E5m2), blocks()}) {
-    const Plan plan = plan_of(Op::kDequantize, spec);
+    const Plan plan = weight_op_plan(Op::kDequantize, spec);
     EXPECT_EQ(plan.decode.request.order, ElementOrder::kLinear);
     EXPECT_EQ(plan.decode.elements(), device::DequantizeSwizzledConfig::kLaneColumns);
     EXPECT_EQ(prove_decode_plan(plan.decode).mismatches, 0U);
@@ -135,12 +119,12 @@ TEST(ByteWeightOp, DequantizeDecodesCodesThatLieTogether) {
 }
 
 TEST(ByteWeightOp, QuantizeMakesNoWords) {
-  const Plan of_rows = plan_of(Op::kQuantizeWeight, rows(DType::kInt8));
+  const Plan of_rows = weight_op_plan(Op::kQuantizeWeight, rows(DType::kInt8));
   EXPECT_EQ(of_rows.decode.elements(), 0);
   EXPECT_TRUE(renders(of_rows, "quantize_rows"));
   EXPECT_EQ(of_rows.kernels.front().shared_bytes, 16 * 16) << "an entry for each row";
 
-  const Plan of_blocks = plan_of(Op::kQuantizeWeight, blocks());
+  const Plan of_blocks = weight_op_plan(Op::kQuantizeWeight, blocks());
   EXPECT_TRUE(renders(of_blocks, "quantize_blocks"));
   EXPECT_EQ(of_blocks.kernels.front().shared_bytes, 16) << "one for all";
   EXPECT_EQ(of_blocks.launch(0, {}).grid_x, 3U) << "blocks of 128 rows";
@@ -152,7 +136,7 @@ TEST(ByteWeightOp, RowsOfWAreFoundBothWays) {
     WeightOpSpec spec = rows(DType::kInt8);
     spec.shape.n = 64;
     spec.gated = gated;
-    const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+    const Plan plan = weight_op_plan(Op::kQuantizeWeight, spec);
     const auto& packed = config_of<device::QuantizeWeightConfig>(plan.kernels.front()).packed;
     for (int row = 0; row < 64; ++row) {
       EXPECT_EQ(packed.packed_row(packed.row_of_w(row, 64), 64), row) << gated;
@@ -162,10 +146,10 @@ TEST(ByteWeightOp, RowsOfWAreFoundBothWays) {
 
 TEST(ByteWeightOp, PacksWhatAGemmReads) {
   for (const GemmSpec& gemm : {byte_gemm(264, 416, DType::kInt8), block_gemm(264, 416)}) {
-    const Spec packed = Spec::from_weight_op(Op::kQuantizeWeight, op_of(gemm));
+    const Spec packed = Spec::from_weight_op(Op::kQuantizeWeight, weight_op_of(gemm));
     EXPECT_NO_THROW(check_packed_weights(Spec::from_gemm(gemm), packed));
     EXPECT_NO_THROW(
-        check_packed_weights(Spec::from_weight_op(Op::kDequantize, op_of(gemm)), packed));
+        check_packed_weights(Spec::from_weight_op(Op::kDequantize, weight_op_of(gemm)), packed));
     GemmSpec other = gemm;
     other.weight.type = WeightType::kE5m2;
     EXPECT_THROW(check_packed_weights(Spec::from_gemm(other), packed), Error);

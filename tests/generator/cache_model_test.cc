@@ -12,18 +12,19 @@ namespace {
 using nlohmann::json;
 
 // Not quantised: a cache is a matter of its own.
-json llama() {
+json plain_llama() {
   return {{"model_type", "llama"},   {"torch_dtype", "bfloat16"}, {"hidden_size", 4096},
           {"num_hidden_layers", 32}, {"num_attention_heads", 32}, {"num_key_value_heads", 8},
           {"rope_theta", 500000.0}};
 }
 
-Model model_of(const json& config, const char* kv = R"({"dtype":"int8","granularity":"head"})") {
+Model cache_model_of(const json& config,
+                     const char* kv = R"({"dtype":"int8","granularity":"head"})") {
   return cache_model_from_config(config.dump(), kv);
 }
 
 TEST(CacheModel, Llama) {
-  const Model model = model_of(llama());
+  const Model model = cache_model_of(plain_llama());
   ASSERT_EQ(model.kernels.size(), 2U);
   const KvAppendSpec& append = model.kernels[0].spec.kv_append();
   EXPECT_EQ(append.shape.kv_heads, 8);
@@ -65,7 +66,7 @@ TEST(KvWords, AreTheBlockThatTheyName) {
   // Unknown words are the spec's to refuse, whatever their bytes are.
   for (const char* words : {"int9", "int8:heads", "\"", "\xff", "int8\\:head"}) {
     try {
-      model_of(llama(), kv_block_from_words(words).c_str());
+      cache_model_of(plain_llama(), kv_block_from_words(words).c_str());
       FAIL() << words;
     } catch (const Error& error) {
       EXPECT_EQ(error.category(), ErrorCategory::kSpec) << words;
@@ -74,19 +75,19 @@ TEST(KvWords, AreTheBlockThatTheyName) {
 }
 
 TEST(CacheModel, WindowsAndScores) {
-  json mistral = llama();
+  json mistral = plain_llama();
   mistral["model_type"] = "mistral";
   mistral["sliding_window"] = 4096;
-  EXPECT_EQ(model_of(mistral).kernels.at(1).spec.decode_attention().window, 4096);
+  EXPECT_EQ(cache_model_of(mistral).kernels.at(1).spec.decode_attention().window, 4096);
   mistral["sliding_window"] = nullptr;
-  EXPECT_EQ(model_of(mistral).kernels.at(1).spec.decode_attention().window, 0);
+  EXPECT_EQ(cache_model_of(mistral).kernels.at(1).spec.decode_attention().window, 0);
 
-  json gemma = llama();
+  json gemma = plain_llama();
   gemma["model_type"] = "gemma2";
   gemma["sliding_window"] = 4096;
   gemma["attn_logit_softcapping"] = 50.0;
   gemma["query_pre_attn_scalar"] = 144;
-  const Model model = model_of(gemma);
+  const Model model = cache_model_of(gemma);
   ASSERT_EQ(model.kernels.size(), 3U);
   EXPECT_EQ(model.kernels[1].spec.name(), "decode_attention_window");
   EXPECT_EQ(model.kernels[1].spec.decode_attention().window, 4096);
@@ -96,14 +97,14 @@ TEST(CacheModel, WindowsAndScores) {
   EXPECT_EQ(model.kernels[2].spec.decode_attention().scale_dim, 144);
   EXPECT_EQ(model.kernels[0].spec.kv_append().shape.head_dim, 256);
 
-  json qwen = llama();
+  json qwen = plain_llama();
   qwen["model_type"] = "qwen2";
   qwen["sliding_window"] = 4096;
-  EXPECT_EQ(model_of(qwen).kernels.size(), 2U);  // which the config does not turn on
+  EXPECT_EQ(cache_model_of(qwen).kernels.size(), 2U);  // which the config does not turn on
   qwen["use_sliding_window"] = true;
   qwen["max_window_layers"] = 28;
-  EXPECT_EQ(model_of(qwen).kernels.at(1).layers, 28);
-  EXPECT_EQ(model_of(qwen).kernels.at(2).spec.decode_attention().window, 4096);
+  EXPECT_EQ(cache_model_of(qwen).kernels.at(1).layers, 28);
+  EXPECT_EQ(cache_model_of(qwen).kernels.at(2).spec.decode_attention().window, 4096);
 }
 
 TEST(CacheModel, BloomHasSlopesAndNoRotations) {
@@ -112,32 +113,32 @@ TEST(CacheModel, BloomHasSlopesAndNoRotations) {
                       {"hidden_size", 14336},
                       {"n_layer", 70},
                       {"n_head", 112}};
-  const Model model = model_of(bloom);
+  const Model model = cache_model_of(bloom);
   EXPECT_EQ(model.kernels.at(0).spec.kv_append().rope.pairing, RopePairing::kNone);
   EXPECT_EQ(model.kernels.at(0).spec.kv_append().shape.kv_heads, 112);
   EXPECT_EQ(model.kernels.at(1).spec.decode_attention().alibi, Alibi::kStandard);
 }
 
 TEST(CacheModel, ScaledRotationsAreATable) {
-  json scaled = llama();
+  json scaled = plain_llama();
   scaled["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
-  EXPECT_EQ(model_of(scaled).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
-  EXPECT_EQ(model_of(scaled).notes.size(), 1U);
-  json newer = llama();
+  EXPECT_EQ(cache_model_of(scaled).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
+  EXPECT_EQ(cache_model_of(scaled).notes.size(), 1U);
+  json newer = plain_llama();
   newer.erase("rope_theta");
   newer["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1000000}};
-  EXPECT_EQ(model_of(newer).kernels[0].spec.kv_append().rope.base, 1000000);
-  json partial = llama();
+  EXPECT_EQ(cache_model_of(newer).kernels[0].spec.kv_append().rope.base, 1000000);
+  json partial = plain_llama();
   partial["partial_rotary_factor"] = 0.5;
-  EXPECT_EQ(model_of(partial).kernels[0].spec.kv_append().rope.dim, 64);
+  EXPECT_EQ(cache_model_of(partial).kernels[0].spec.kv_append().rope.dim, 64);
   newer["rope_parameters"]["partial_rotary_factor"] = 0.75;
-  EXPECT_EQ(model_of(newer).kernels[0].spec.kv_append().rope.dim, 96);
+  EXPECT_EQ(cache_model_of(newer).kernels[0].spec.kv_append().rope.dim, 96);
 }
 
 RopeScaling scaling_of(const json& scaling) {
-  json config = llama();
+  json config = plain_llama();
   config["rope_scaling"] = scaling;
-  const Model model = model_of(config);
+  const Model model = cache_model_of(config);
   EXPECT_TRUE(model.notes.empty());
   const RopeSpec& rope = model.kernels[0].spec.kv_append().rope;
   EXPECT_EQ(rope.source, RopeSource::kBase);
@@ -181,26 +182,26 @@ TEST(CacheModel, NumbersThatNoScalingHasMakeATable) {
              {"low_freq_factor", 4},
              {"high_freq_factor", 4},
              {"original_max_position_embeddings", 8192}}}) {
-    json config = llama();
+    json config = plain_llama();
     config["rope_scaling"] = scaling;
-    const Model model = model_of(config);
+    const Model model = cache_model_of(config);
     EXPECT_EQ(model.kernels[0].spec.kv_append().rope.source, RopeSource::kTable) << scaling;
     EXPECT_EQ(model.notes.size(), 1U) << scaling;
   }
 }
 
 TEST(CacheModel, NormsOfHeads) {
-  json qwen = llama();
+  json qwen = plain_llama();
   qwen["model_type"] = "qwen3";
   qwen["rms_norm_eps"] = 1e-5;
-  Model model = model_of(qwen);
+  Model model = cache_model_of(qwen);
   EXPECT_EQ(model.kernels[0].spec.kv_append().norm.epsilon, 1e-5F);
   EXPECT_EQ(model.kernels[0].spec.kv_append().norm.weight_offset, 0);
   EXPECT_TRUE(model.notes.empty());
   json gemma = qwen;
   gemma["model_type"] = "gemma3_text";
   gemma["sliding_window"] = 4096;
-  model = model_of(gemma);
+  model = cache_model_of(gemma);
   ASSERT_EQ(model.kernels.size(), 4U);
   for (const int kernel : {0, 1}) {
     const KvAppendSpec& append = model.kernels[static_cast<std::size_t>(kernel)].spec.kv_append();
@@ -210,21 +211,21 @@ TEST(CacheModel, NormsOfHeads) {
   // OLMo 2's norms are of all heads at once, which kv_append cannot do.
   json olmo = qwen;
   olmo["model_type"] = "olmo2";
-  model = model_of(olmo);
+  model = cache_model_of(olmo);
   EXPECT_FALSE(model.kernels[0].spec.kv_append().norm.epsilon);
   EXPECT_EQ(model.notes, std::vector<std::string>{
                              "kv_append takes queries and keys that the engine has normalised"});
   // Without an epsilon of its own a model class has one that the config does not tell.
   qwen.erase("rms_norm_eps");
-  model = model_of(qwen);
+  model = cache_model_of(qwen);
   EXPECT_FALSE(model.kernels[0].spec.kv_append().norm.epsilon);
   EXPECT_EQ(model.notes.size(), 1U);
 }
 
 // The whole message of what is wrong with the config; "accepted" where nothing is.
-std::string fault_of(const json& config) {
+std::string cache_fault(const json& config) {
   try {
-    model_of(config);
+    cache_model_of(config);
     return "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::kSpec);
@@ -235,70 +236,70 @@ std::string fault_of(const json& config) {
 TEST(CacheModel, ABaseThatNoModelHasIsRefused) {
   for (const json& base : json::array({0, -1, 0.5, 1e300, 1e13})) {
     for (const char* object : {"", "rope_parameters"}) {
-      json config = llama();
+      json config = plain_llama();
       (*object == 0 ? config : config[object])["rope_theta"] = base;
-      const std::string fault = fault_of(config);
+      const std::string fault = cache_fault(config);
       EXPECT_NE(fault.find("/rope_theta: no rotation has this base"), std::string::npos) << fault;
       EXPECT_NE(fault.find("1 to 1099511627776"), std::string::npos) << fault;
     }
   }
-  json config = llama();
+  json config = plain_llama();
   config["rope_theta"] = 10000.5;  // in the range, but no integer
-  EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
-  EXPECT_EQ(model_of(config).notes,
+  EXPECT_EQ(cache_model_of(config).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
+  EXPECT_EQ(cache_model_of(config).notes,
             std::vector<std::string>{"rope_theta is no integer from 2 on: kv_append takes the "
                                      "cosines and sines as a table"});
 }
 
 TEST(CacheModel, ABaseThatIsAssumedIsTold) {
-  EXPECT_TRUE(model_of(llama()).notes.empty());
-  json config = llama();
+  EXPECT_TRUE(cache_model_of(plain_llama()).notes.empty());
+  json config = plain_llama();
   config.erase("rope_theta");
-  EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.base, 10000);
-  EXPECT_EQ(model_of(config).assumptions,
+  EXPECT_EQ(cache_model_of(config).kernels[0].spec.kv_append().rope.base, 10000);
+  EXPECT_EQ(cache_model_of(config).assumptions,
             std::vector<std::string>{"the base of rotations is 10000, since the config has no "
                                      "rope_theta"});
   config["rope_theta"] = nullptr;
-  EXPECT_EQ(model_of(config).assumptions.size(), 1U);
+  EXPECT_EQ(cache_model_of(config).assumptions.size(), 1U);
   config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
-  EXPECT_EQ(model_of(config).assumptions.size(), 0U) << "a table needs no base";
+  EXPECT_EQ(cache_model_of(config).assumptions.size(), 0U) << "a table needs no base";
 }
 
 TEST(CacheModel, APartOfAHeadIsMoreThanNothingAndAtMostAll) {
   for (const json& part : json::array({-1, 0, 1e9, 1.01})) {
     for (const char* object : {"", "rope_parameters"}) {
-      json config = llama();
+      json config = plain_llama();
       (*object == 0 ? config : config[object])["partial_rotary_factor"] = part;
-      const std::string fault = fault_of(config);
+      const std::string fault = cache_fault(config);
       EXPECT_NE(fault.find("/partial_rotary_factor: the part of a head"), std::string::npos)
           << fault;
       EXPECT_NE(fault.find("more than 0, up to 1"), std::string::npos) << fault;
     }
   }
-  json config = llama();
+  json config = plain_llama();
   config["partial_rotary_factor"] = 1;
-  EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.dim, 128);
+  EXPECT_EQ(cache_model_of(config).kernels[0].spec.kv_append().rope.dim, 128);
   config["partial_rotary_factor"] = 0.001;  // of 128 elements
-  EXPECT_NE(fault_of(config).find("none is turned"), std::string::npos) << fault_of(config);
+  EXPECT_NE(cache_fault(config).find("none is turned"), std::string::npos) << cache_fault(config);
 }
 
 TEST(CacheModel, Errors) {
   const auto code = [](const json& config, const char* kv) -> std::string {
     try {
-      model_of(config, kv);
+      cache_model_of(config, kv);
     } catch (const Error& error) {
       return error.code() + ' ' + error.problems().at(0).pointer;
     }
     return {};
   };
-  EXPECT_EQ(code(llama(), R"({"dtype":"int9"})"), "spec.unknown_word /kv/dtype");
+  EXPECT_EQ(code(plain_llama(), R"({"dtype":"int9"})"), "spec.unknown_word /kv/dtype");
   for (const char* kv : {"int8:head", "", R"({"dtype":"int8"},"rope":{})"}) {
-    EXPECT_EQ(code(llama(), kv), "spec.syntax /kv") << kv;
+    EXPECT_EQ(code(plain_llama(), kv), "spec.syntax /kv") << kv;
   }
-  json config = llama();
+  json config = plain_llama();
   config.erase("num_attention_heads");
   EXPECT_EQ(code(config, "{}"), "model.missing_field /num_attention_heads");
-  config = llama();
+  config = plain_llama();
   config["rope_theta"] = "big";
   EXPECT_EQ(code(config, "{}"), "model.wrong_type /rope_theta");
   config["model_type"] = "llame";

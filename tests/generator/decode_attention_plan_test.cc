@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-Pointers refusals(const std::string& kv, int head_dim) {
+Pointers attention_refusals(const std::string& kv, int head_dim) {
   return refused_fields(attention_spec(kv, "", {32, 8, head_dim, 1}, false), "h200");
 }
 
@@ -39,7 +39,7 @@ TEST(DecodeAttentionPlan, GroupsAreWholeRunsOf16Bytes) {
       const std::string kv =
           in_groups(tensor, c.dtype, c.group) + ",\"" + other + R"(":{"dtype":"int8"})";
       const Pointers expected = c.served ? Pointers{} : Pointers{"/kv/" + tensor + "/group_size"};
-      EXPECT_EQ(refusals(kv, c.head_dim), expected) << kv << ", head_dim " << c.head_dim;
+      EXPECT_EQ(attention_refusals(kv, c.head_dim), expected) << kv << ", head_dim " << c.head_dim;
     }
   }
 }

@@ -6,7 +6,7 @@
 #include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
-#include "tests/generator/plan_refusals.h"
+#include "tests/generator/weight_op_plans.h"
 
 namespace heddle {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr CheckpointFormat kFormats[] = {CheckpointFormat::kHeddle, CheckpointFormat::kAwq,
                                          CheckpointFormat::kGptq, CheckpointFormat::kGptqV2};
 
-WeightOpSpec spec_of(CheckpointFormat format, ZeroPoint zero = ZeroPoint::kInt) {
+WeightOpSpec dequantize_spec(CheckpointFormat format, ZeroPoint zero = ZeroPoint::kInt) {
   WeightOpSpec spec;
   spec.shape = {4096, 4096};
   spec.format = format;
@@ -22,12 +22,12 @@ WeightOpSpec spec_of(CheckpointFormat format, ZeroPoint zero = ZeroPoint::kInt) 
   return spec;
 }
 
-Plan plan_of(const WeightOpSpec& spec, const char* target = "h200") {
-  return resolve(Spec::from_weight_op(Op::kDequantize, spec), target_from_name(target));
+Plan dequantize_plan(const WeightOpSpec& spec, const char* target = "h200") {
+  return weight_op_plan(Op::kDequantize, spec, target);
 }
 
-std::string refusal(const WeightOpSpec& spec, const char* target = "h200") {
-  return heddle::refusal(Spec::from_weight_op(Op::kDequantize, spec), target);
+std::string dequantize_refusal(const WeightOpSpec& spec, const char* target = "h200") {
+  return refusal(Spec::from_weight_op(Op::kDequantize, spec), target);
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -36,13 +36,14 @@ bool has(const std::string& text, const std::string& part) {
 
 template <class Config>
 Config config_for(const WeightOpSpec& spec) {
-  return std::get<Config>(config_of<DequantizeConfig>(plan_of(spec).kernels.front()));
+  return std::get<Config>(config_of<DequantizeConfig>(dequantize_plan(spec).kernels.front()));
 }
 
 TEST(ResolveDequantize, MakesOneKernelForEveryFormatAndTarget) {
   for (const Target& target : known_targets()) {
     for (const CheckpointFormat format : kFormats) {
-      const Plan plan = resolve(Spec::from_weight_op(Op::kDequantize, spec_of(format)), target);
+      const Plan plan =
+          resolve(Spec::from_weight_op(Op::kDequantize, dequantize_spec(format)), target);
       ASSERT_EQ(plan.kernels.size(), 1u) << target.name;
       const PlannedKernel& kernel = plan.kernels.front();
       EXPECT_EQ(kernel.family->name(), "dequantize");
@@ -54,10 +55,11 @@ TEST(ResolveDequantize, MakesOneKernelForEveryFormatAndTarget) {
 }
 
 TEST(ResolveDequantize, DecodesInTheOrderOfTheFormat) {
-  EXPECT_EQ(plan_of(spec_of(CheckpointFormat::kHeddle)).decode.request.order,
+  EXPECT_EQ(dequantize_plan(dequantize_spec(CheckpointFormat::kHeddle)).decode.request.order,
             ElementOrder::kFragment);
-  EXPECT_EQ(plan_of(spec_of(CheckpointFormat::kGptq)).decode.request.order, ElementOrder::kLinear);
-  const DecodeRequest awq = plan_of(spec_of(CheckpointFormat::kAwq)).decode.request;
+  EXPECT_EQ(dequantize_plan(dequantize_spec(CheckpointFormat::kGptq)).decode.request.order,
+            ElementOrder::kLinear);
+  const DecodeRequest awq = dequantize_plan(dequantize_spec(CheckpointFormat::kAwq)).decode.request;
   EXPECT_EQ(awq.order, ElementOrder::kAwq);
   EXPECT_EQ(awq.zero_order, ZeroOrder::kElements);
 }
@@ -66,7 +68,8 @@ TEST(ResolveDequantize, DecodesInTheOrderOfTheFormat) {
 TEST(ResolveDequantize, PlansAreProvable) {
   for (const CheckpointFormat format : kFormats) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-      const DecodeProof proof = prove_decode_plan(plan_of(spec_of(format, zero)).decode);
+      const DecodeProof proof =
+          prove_decode_plan(dequantize_plan(dequantize_spec(format, zero)).decode);
       EXPECT_EQ(proof.mismatches, 0u) << to_string(format);
       EXPECT_GT(proof.codes_checked, 0u);
     }
@@ -74,26 +77,26 @@ TEST(ResolveDequantize, PlansAreProvable) {
 }
 
 TEST(ResolveDequantize, RefusesWithTheReason) {
-  WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle);
+  WeightOpSpec spec = dequantize_spec(CheckpointFormat::kHeddle);
   spec.dtype = DType::kBf16;
-  EXPECT_TRUE(has(refusal(spec, "sm_75"), "/output/dtype"));
-  EXPECT_EQ(refusal(spec, "sm_80"), "accepted");
+  EXPECT_TRUE(has(dequantize_refusal(spec, "sm_75"), "/output/dtype"));
+  EXPECT_EQ(dequantize_refusal(spec, "sm_80"), "accepted");
 
-  spec = spec_of(CheckpointFormat::kGptq);
+  spec = dequantize_spec(CheckpointFormat::kGptq);
   spec.weight.interleave = Interleave::kLinear;
-  EXPECT_TRUE(has(refusal(spec), "/weight/interleave"));
+  EXPECT_TRUE(has(dequantize_refusal(spec), "/weight/interleave"));
 
-  spec = spec_of(CheckpointFormat::kGptq);
+  spec = dequantize_spec(CheckpointFormat::kGptq);
   spec.weight.bits = 3;
   spec.shape.n = 4104;  // 3 * 4104 bits are no whole words
-  EXPECT_TRUE(has(refusal(spec), "/shape/n"));
+  EXPECT_TRUE(has(dequantize_refusal(spec), "/shape/n"));
   spec.weight.zero_point = ZeroPoint::kNone;
-  EXPECT_EQ(refusal(spec), "accepted");
+  EXPECT_EQ(dequantize_refusal(spec), "accepted");
 
-  spec = spec_of(CheckpointFormat::kAwq);
+  spec = dequantize_spec(CheckpointFormat::kAwq);
   spec.weight.bits = 8;
   spec.weight.group_size = 100000;
-  const std::string both = refusal(spec);
+  const std::string both = dequantize_refusal(spec);
   EXPECT_TRUE(has(both, "/weight/bits"));
   EXPECT_TRUE(has(both, "/weight/group_size"));
 }
@@ -102,7 +105,7 @@ TEST(RenderDequantize, HoldsTheTemplateOfTheFormatAndItsDecodePlan) {
   const char* functions[] = {"dequantize_packed<", "dequantize_awq<", "dequantize_gptq<",
                              "dequantize_gptq<"};
   for (std::size_t i = 0; i < std::size(kFormats); ++i) {
-    const Plan plan = plan_of(spec_of(kFormats[i]));
+    const Plan plan = dequantize_plan(dequantize_spec(kFormats[i]));
     const std::string text = render(plan, 0).text;
     EXPECT_TRUE(has(text, std::string("heddle::") + functions[i]));
     EXPECT_TRUE(has(text, "immLut 0xea"));
@@ -113,7 +116,7 @@ TEST(RenderDequantize, HoldsTheTemplateOfTheFormatAndItsDecodePlan) {
 
 TEST(ResolveDequantize, TheTilesAreWholeWarpsThatCoverW) {
   for (const std::int64_t k : {64, 128, 256, 512, 4096}) {
-    WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle);
+    WeightOpSpec spec = dequantize_spec(CheckpointFormat::kHeddle);
     spec.shape = {4096, k};
     spec.weight.group_size = 64;
     const auto packed = config_for<device::DequantizePackedConfig>(spec);
@@ -126,7 +129,7 @@ TEST(ResolveDequantize, TheTilesAreWholeWarpsThatCoverW) {
     EXPECT_GE(packed.tiles.row_tiles() * packed.tiles.rows, 4096);
   }
   for (const int bits : {2, 3, 4, 8}) {
-    WeightOpSpec spec = spec_of(CheckpointFormat::kGptq);
+    WeightOpSpec spec = dequantize_spec(CheckpointFormat::kGptq);
     spec.weight.bits = bits;
     const auto gptq = config_for<device::DequantizeGptqConfig>(spec);
     EXPECT_EQ(gptq.unit * bits % 32, 0) << bits;
@@ -138,8 +141,8 @@ TEST(ResolveDequantize, TheTilesAreWholeWarpsThatCoverW) {
 // The two versions of GPTQ differ in one number.
 TEST(ResolveDequantize, OnlyTheFirstVersionOfGptqAddsOneToZeroPoints) {
   using Config = device::DequantizeGptqConfig;
-  EXPECT_EQ(config_for<Config>(spec_of(CheckpointFormat::kGptq)).zero_bias, 1);
-  EXPECT_EQ(config_for<Config>(spec_of(CheckpointFormat::kGptqV2)).zero_bias, 0);
+  EXPECT_EQ(config_for<Config>(dequantize_spec(CheckpointFormat::kGptq)).zero_bias, 1);
+  EXPECT_EQ(config_for<Config>(dequantize_spec(CheckpointFormat::kGptqV2)).zero_bias, 0);
 }
 
 TEST(ResolveDequantize, ScalesInPlaceOnlyWhereOneProductIsTheOneRounding) {
@@ -147,18 +150,20 @@ TEST(ResolveDequantize, ScalesInPlaceOnlyWhereOneProductIsTheOneRounding) {
   const auto product = [](const WeightOpSpec& spec) {
     return config_for<device::DequantizePackedConfig>(spec).scaling.product;
   };
-  WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle);
+  WeightOpSpec spec = dequantize_spec(CheckpointFormat::kHeddle);
   EXPECT_EQ(product(spec), ScaleProduct::kPacked);
   spec.weight.tensor_scale = true;
   EXPECT_EQ(product(spec), ScaleProduct::kExact);
   spec.weight.scale_dtype = DType::kFp32;
   EXPECT_EQ(product(spec), ScaleProduct::kToOdd);
-  EXPECT_EQ(product(spec_of(CheckpointFormat::kHeddle, ZeroPoint::kFloat)), ScaleProduct::kToOdd);
+  EXPECT_EQ(product(dequantize_spec(CheckpointFormat::kHeddle, ZeroPoint::kFloat)),
+            ScaleProduct::kToOdd);
 }
 
 // The kernel has the numbers of its plan, with their names.
 TEST(RenderDequantize, WritesTheConfiguration) {
-  const std::string text = render(plan_of(spec_of(CheckpointFormat::kGptq)), 0).text;
+  const std::string text =
+      render(dequantize_plan(dequantize_spec(CheckpointFormat::kGptq)), 0).text;
   EXPECT_TRUE(has(text, "static constexpr DequantizeGptqConfig value{"));
   EXPECT_TRUE(has(text, "/*zero_bias=*/1,"));
   EXPECT_TRUE(has(text, "/*product=*/ScaleProduct::kPacked,"));

@@ -133,7 +133,7 @@ std::vector<Named> every_kind() {
 }
 
 // The lines that are no comment: the banner holds the spec. Names of kernels hold digests of it.
-std::string code_of(const Source& source) {
+std::string code_without_comments(const Source& source) {
   std::istringstream lines(source.text);
   std::string code;
   for (std::string line; std::getline(lines, line);) {
@@ -150,7 +150,7 @@ TEST(EveryKind, WhatComputesSomethingElseIsOtherCode) {
   for (const auto& [what, spec] : every_kind()) {
     std::string code;
     for (const Source& source : render_all(resolve(spec, target_from_name("h200")))) {
-      code += code_of(source);
+      code += code_without_comments(source);
     }
     const auto [other, is_new] = known.emplace(code, spec.canonical_json());
     EXPECT_TRUE(is_new) << what << ": " << spec.canonical_json() << "\nis the code of "

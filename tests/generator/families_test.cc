@@ -12,6 +12,7 @@
 
 #include "heddle/error.h"
 #include "heddle/model.h"
+#include "tests/generator/activation_helpers.h"
 #include "tests/generator/model_helpers.h"
 
 namespace heddle {
@@ -23,8 +24,6 @@ Json config_of(const std::string& name) {
   return Json::parse(file);
 }
 
-Model model_of(const Json& config) { return model_from_config(config.dump()); }
-
 const ModelLayer& layer_of(const Model& model, const std::string& path) {
   for (const ModelLayer& layer : model.layers) {
     for (const ModelPart& part : layer.parts) {
@@ -35,7 +34,7 @@ const ModelLayer& layer_of(const Model& model, const std::string& path) {
   return model.layers.front();
 }
 
-std::string fault_of(const Json& config) { return config_error(config.dump()).what(); }
+std::string config_fault(const Json& config) { return config_error(config.dump()).what(); }
 
 TEST(Families, ALayerThatHasAKernelNamesIt) {
   const Model model = model_of(config_of("qwen3_moe"));
@@ -59,19 +58,19 @@ TEST(Families, ALayerThatHasAKernelNamesIt) {
 TEST(Families, KindsOfLayersThatAreNotKnownAreRefused) {
   Json config = config_of("ministral");
   config["layer_types"][2] = "foo";
-  EXPECT_NE(fault_of(config).find("/layer_types/2 is \"foo\""), std::string::npos)
-      << fault_of(config);
-  EXPECT_NE(fault_of(config).find("sliding_attention, full_attention"), std::string::npos);
+  EXPECT_NE(config_fault(config).find("/layer_types/2 is \"foo\""), std::string::npos)
+      << config_fault(config);
+  EXPECT_NE(config_fault(config).find("sliding_attention, full_attention"), std::string::npos);
   config = config_of("nemotron_h");
   config["hybrid_override_pattern"] = "M*-EM?";
-  EXPECT_NE(fault_of(config).find("/hybrid_override_pattern/5 is \"?\""), std::string::npos)
-      << fault_of(config);
+  EXPECT_NE(config_fault(config).find("/hybrid_override_pattern/5 is \"?\""), std::string::npos)
+      << config_fault(config);
   config = config_of("deepseek_v4");
   config["compress_ratios"][1] = 16;
-  EXPECT_NE(fault_of(config).find("/compress_ratios/1 is 16"), std::string::npos);
+  EXPECT_NE(config_fault(config).find("/compress_ratios/1 is 16"), std::string::npos);
   config = config_of("ministral");
   config["layer_types"].erase(3);
-  EXPECT_NE(fault_of(config).find("no entry for decoder layer 3"), std::string::npos);
+  EXPECT_NE(config_fault(config).find("no entry for decoder layer 3"), std::string::npos);
 }
 
 // Transformers 5 writes the number of Qwen's experts under Mixtral's name.
@@ -91,18 +90,18 @@ TEST(Families, ExpertsHaveEitherName) {
 TEST(Families, FieldsThatAreNeededAreNamed) {
   Json config = config_of("qwen3_moe");
   config.erase("moe_intermediate_size");
-  EXPECT_NE(fault_of(config).find("/moe_intermediate_size: the field is required"),
+  EXPECT_NE(config_fault(config).find("/moe_intermediate_size: the field is required"),
             std::string::npos);
   config = config_of("dbrx");
   config["attn_config"].erase("kv_n_heads");
-  EXPECT_NE(fault_of(config).find("/attn_config/kv_n_heads"), std::string::npos);
+  EXPECT_NE(config_fault(config).find("/attn_config/kv_n_heads"), std::string::npos);
   config = config_of("falcon");
   config.erase("hidden_size");
-  EXPECT_NE(fault_of(config).find("/hidden_size, /n_embd, /n_embed"), std::string::npos)
-      << fault_of(config);
+  EXPECT_NE(config_fault(config).find("/hidden_size, /n_embd, /n_embed"), std::string::npos)
+      << config_fault(config);
   config = config_of("qwen3_5");
   config["text_config"].erase("linear_num_key_heads");
-  EXPECT_NE(fault_of(config).find("/text_config/linear_num_key_heads"), std::string::npos);
+  EXPECT_NE(config_fault(config).find("/text_config/linear_num_key_heads"), std::string::npos);
 }
 
 // Gemma 3: five layers with a window and other rotations to one without.
@@ -247,9 +246,10 @@ TEST(Families, CachesHaveTheFactsOfTheirLayers) {
 TEST(Families, ABaseOfItsOwnHasTheRangeOfAllBases) {
   Json config = config_of("gemma3");
   config["text_config"]["rope_local_base_freq"] = 1e300;
-  EXPECT_NE(fault_of(config).find("/text_config/rope_local_base_freq: no rotation has this base"),
-            std::string::npos)
-      << fault_of(config);
+  EXPECT_NE(
+      config_fault(config).find("/text_config/rope_local_base_freq: no rotation has this base"),
+      std::string::npos)
+      << config_fault(config);
 }
 
 TEST(Families, AScaleThatNoKernelTakesIsNotRounded) {

@@ -12,8 +12,6 @@
 namespace heddle {
 namespace {
 
-using Lines = std::vector<std::string>;
-
 TEST(ModelActivations, Int8PerTokenOfCompressedTensors) {
   const Model model = model_of(w8a8(), 90);
   ASSERT_EQ(model.kernels.size(), 4U);

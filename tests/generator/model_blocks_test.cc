@@ -13,8 +13,6 @@
 namespace heddle {
 namespace {
 
-using Lines = std::vector<std::string>;
-
 // DeepSeek's scheme in a model of Llama's shape.
 Json blocks() {
   Json config = fp8();

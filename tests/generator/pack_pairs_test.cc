@@ -15,7 +15,7 @@ namespace {
 constexpr int kTileK = 16;
 constexpr int kTileElements = 8;
 
-GemmSpec spec_of(std::int64_t n, std::int64_t k, WeightType type, int bits) {
+GemmSpec pairs_spec(std::int64_t n, std::int64_t k, WeightType type, int bits) {
   GemmSpec spec;
   spec.shape.n = n;
   spec.shape.k = k;
@@ -25,7 +25,7 @@ GemmSpec spec_of(std::int64_t n, std::int64_t k, WeightType type, int bits) {
   return spec;
 }
 
-DecodePlan plan_of(const WeightSpec& weight) {
+DecodePlan decode_plan_of(const WeightSpec& weight) {
   return derive_decode_plan(decode_request(weight, DType::kFp16));
 }
 
@@ -33,7 +33,7 @@ DecodePlan plan_of(const WeightSpec& weight) {
 std::vector<std::uint8_t> chunk_of(const GemmSpec& spec, const QuantizedWeights& weights,
                                    std::int64_t first_row, std::int64_t first_column,
                                    unsigned padding) {
-  const DecodePlan plan = plan_of(spec.weight);
+  const DecodePlan plan = decode_plan_of(spec.weight);
   const int bits = spec.weight.bits;
   const int unit_columns = plan.elements() / kTileElements * kTileK;
   std::vector<std::uint8_t> chunk(16 * 128 * bits / 8);
@@ -82,10 +82,11 @@ void expect_same_bytes(const GemmSpec& spec, unsigned padding) {
 // Shapes with whole chunks, which are packed fast, beside ragged ones, which are not.
 TEST(PackPairs, SameBytesAsTheSlowWayAtEveryWidth) {
   for (int bits = 1; bits <= 8; ++bits) {
-    EXPECT_NE(chunk_packer(plan_of(spec_of(16, 128, WeightType::kUint, bits).weight)), nullptr);
+    EXPECT_NE(chunk_packer(decode_plan_of(pairs_spec(16, 128, WeightType::kUint, bits).weight)),
+              nullptr);
     for (const auto& [n, k] : {std::pair{16, 128}, {32, 384}, {40, 288}, {8, 160}, {24, 96}}) {
-      expect_same_bytes(spec_of(n, k, WeightType::kUint, bits), 1u << (bits - 1));
-      expect_same_bytes(spec_of(n, k, WeightType::kInt, bits), 0);
+      expect_same_bytes(pairs_spec(n, k, WeightType::kUint, bits), 1u << (bits - 1));
+      expect_same_bytes(pairs_spec(n, k, WeightType::kInt, bits), 0);
     }
   }
 }
@@ -99,29 +100,29 @@ TEST(PackPairs, FloatsTakeTheFastWayWhereTheirBitsLieAlike) {
                                          {WeightType::kE2m3, 6, false},
                                          {WeightType::kE3m2, 6, false},
                                          {WeightType::kNf4, 4, false}}) {
-    const GemmSpec spec = spec_of(24, 288, type, bits);
-    EXPECT_EQ(chunk_packer(plan_of(spec.weight)) != nullptr, fast) << to_string(type);
+    const GemmSpec spec = pairs_spec(24, 288, type, bits);
+    EXPECT_EQ(chunk_packer(decode_plan_of(spec.weight)) != nullptr, fast) << to_string(type);
     expect_same_bytes(spec, 0);
   }
 }
 
 TEST(PackPairs, OrdersThatAreNotTheFragmentsAreLeftToTheSlowWay) {
-  GemmSpec spec = spec_of(40, 288, WeightType::kUint, 4);
+  GemmSpec spec = pairs_spec(40, 288, WeightType::kUint, 4);
   for (const Interleave order : {Interleave::kLinear, Interleave::kTrtllm}) {
     spec.weight.interleave = order;
-    EXPECT_EQ(chunk_packer(plan_of(spec.weight)), nullptr) << to_string(order);
+    EXPECT_EQ(chunk_packer(decode_plan_of(spec.weight)), nullptr) << to_string(order);
   }
   spec.weight.interleave = Interleave::kLinear;
   expect_same_bytes(spec, 8);
   spec.weight.interleave = Interleave::kEvenOdd;
-  EXPECT_NE(chunk_packer(plan_of(spec.weight)), nullptr);
+  EXPECT_NE(chunk_packer(decode_plan_of(spec.weight)), nullptr);
   expect_same_bytes(spec, 8);
 }
 
 // As pack_weights says: each code in the low bits of its byte.
 TEST(PackPairs, IgnoresBitsAboveTheCode) {
   for (int bits = 1; bits < 8; ++bits) {
-    const GemmSpec spec = spec_of(16, 128, WeightType::kUint, bits);
+    const GemmSpec spec = pairs_spec(16, 128, WeightType::kUint, bits);
     QuantizedWeights weights;
     weights.codes.resize(16 * 128);
     weights.scales.resize(16 * 2);

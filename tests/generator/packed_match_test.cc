@@ -5,11 +5,10 @@
 
 #include "heddle/error.h"
 #include "heddle/weights.h"
+#include "tests/generator/spec_pointers.h"
 
 namespace heddle {
 namespace {
-
-using Pointers = std::vector<std::string>;
 
 GemmSpec gemm() {
   GemmSpec spec;
@@ -20,18 +19,17 @@ GemmSpec gemm() {
 
 // The fields in which they differ.
 Pointers mismatch(const Spec& kernel, const Spec& packed) {
-  Pointers pointers;
   try {
     check_packed_weights(kernel, packed);
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::kUsage);
     EXPECT_EQ(error.code(), "weights.mismatch");
-    for (const Problem& problem : error.problems()) pointers.push_back(problem.pointer);
+    return pointers_of(error.problems());
   }
-  return pointers;
+  return {};
 }
 
-std::string code_of(const Spec& kernel, const Spec& packed) {
+std::string mismatch_code(const Spec& kernel, const Spec& packed) {
   try {
     check_packed_weights(kernel, packed);
   } catch (const Error& error) {
@@ -95,10 +93,10 @@ TEST(PackedMatch, OperationsOnWeightsTakePart) {
   EXPECT_EQ(mismatch(dequantize, repack), (Pointers{"/source/act_order", "/epilogue/gated"}));
   const Spec quantize = Spec::from_weight_op(Op::kQuantizeWeight, op);
   EXPECT_EQ(mismatch(dequantize, quantize), Pointers{});
-  EXPECT_EQ(code_of(repack, kernel), "weights.no_weight");  // it reads a checkpoint
+  EXPECT_EQ(mismatch_code(repack, kernel), "weights.no_weight");  // it reads a checkpoint
   op.format = CheckpointFormat::kAwq;
-  EXPECT_EQ(code_of(Spec::from_weight_op(Op::kDequantize, op), kernel), "weights.no_weight");
-  EXPECT_EQ(code_of(kernel, Spec::from_weight_op(Op::kDequantize, op)), "weights.no_weight");
+  EXPECT_EQ(mismatch_code(Spec::from_weight_op(Op::kDequantize, op), kernel), "weights.no_weight");
+  EXPECT_EQ(mismatch_code(kernel, Spec::from_weight_op(Op::kDequantize, op)), "weights.no_weight");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "heddle/inspect/source.h"
 #include "quantize_weight/config.h"
 #include "repack/config.h"
-#include "tests/generator/plan_refusals.h"
+#include "tests/generator/weight_op_plans.h"
 
 namespace heddle {
 namespace {
@@ -19,14 +19,6 @@ WeightOpSpec repack_spec(CheckpointFormat format = CheckpointFormat::kGptq) {
   spec.format = format;
   spec.weight.zero_point = ZeroPoint::kInt;
   return spec;
-}
-
-Plan plan_of(Op op, const WeightOpSpec& spec, const char* target = "h200") {
-  return resolve(Spec::from_weight_op(op, spec), target_from_name(target));
-}
-
-Pointers refused(Op op, const WeightOpSpec& spec, const char* target = "h200") {
-  return refused_fields(Spec::from_weight_op(op, spec), target);
 }
 
 TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
@@ -47,7 +39,7 @@ TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
 
 TEST(WeightOpPlan, KernelsAreNamedAfterWhatTheyReadAndWrite) {
   const auto name = [](Op op, const WeightOpSpec& spec) {
-    return plan_of(op, spec).kernels.front().name;
+    return weight_op_plan(op, spec).kernels.front().name;
   };
   EXPECT_EQ(name(Op::kRepack, repack_spec()), "heddle_repack_gptq_uint4z_g128_n512_k1024");
   WeightOpSpec spec = repack_spec(CheckpointFormat::kAwq);
@@ -66,35 +58,35 @@ TEST(WeightOpPlan, EachRefusesTheSameTargets) {
   for (const auto& [op, pointer] :
        {std::pair{Op::kDequantize, "/output/dtype"}, {Op::kQuantizeWeight, "/input/dtype"}}) {
     WeightOpSpec spec = repack_spec(CheckpointFormat::kHeddle);
-    EXPECT_EQ(refused(op, spec, "sm_75"), Pointers{});
+    EXPECT_EQ(refused_fields(op, spec, "sm_75"), Pointers{});
     spec.dtype = DType::kBf16;
-    EXPECT_EQ(refused(op, spec, "sm_75"), Pointers{pointer});
-    EXPECT_EQ(refused(op, spec, "sm_80"), Pointers{});
+    EXPECT_EQ(refused_fields(op, spec, "sm_75"), Pointers{pointer});
+    EXPECT_EQ(refused_fields(op, spec, "sm_80"), Pointers{});
   }
   WeightOpSpec spec = repack_spec();
   spec.dtype = DType::kBf16;
-  EXPECT_EQ(refused(Op::kRepack, spec, "sm_75"), Pointers{});
+  EXPECT_EQ(refused_fields(Op::kRepack, spec, "sm_75"), Pointers{});
 }
 
 TEST(RepackPlan, RefusesWithReasons) {
   WeightOpSpec spec = repack_spec(CheckpointFormat::kHeddle);
-  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/source/format"});
+  EXPECT_EQ(refused_fields(Op::kRepack, spec), Pointers{"/source/format"});
   spec = repack_spec(CheckpointFormat::kAwq);
   spec.weight.bits = 8;
-  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/weight/bits"});
+  EXPECT_EQ(refused_fields(Op::kRepack, spec), Pointers{"/weight/bits"});
   // 8 zero points of 2 bits are half a word.
   spec = repack_spec();
   spec.weight.bits = 2;
   spec.shape.n = 8;
-  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/shape/n"});
+  EXPECT_EQ(refused_fields(Op::kRepack, spec), Pointers{"/shape/n"});
   spec.weight.zero_point = ZeroPoint::kNone;
-  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{});
+  EXPECT_EQ(refused_fields(Op::kRepack, spec), Pointers{});
 }
 
 TEST(RepackPlan, ReadsTheFormat) {
   using device::RepackSource;
   const auto config = [](const WeightOpSpec& spec) {
-    return config_of<device::RepackConfig>(plan_of(Op::kRepack, spec).kernels.front());
+    return config_of<device::RepackConfig>(weight_op_plan(Op::kRepack, spec).kernels.front());
   };
   EXPECT_EQ(config(repack_spec(CheckpointFormat::kAwq)).source, RepackSource::kAwq);
   EXPECT_EQ(config(repack_spec()).source, RepackSource::kGptq);
@@ -112,7 +104,8 @@ TEST(WeightOpPlan, GatedRowsTakeTurns) {
   spec.shape.n = 64;
   for (const bool gated : {false, true}) {
     spec.gated = gated;
-    const auto config = config_of<device::RepackConfig>(plan_of(Op::kRepack, spec).kernels.front());
+    const auto config =
+        config_of<device::RepackConfig>(weight_op_plan(Op::kRepack, spec).kernels.front());
     EXPECT_EQ(config.packed.gated, gated);
     const auto row = [&](int packed_row) { return config.packed.row_of_w(packed_row, 64); };
     for (int i = 0; i < 64; ++i) {
@@ -123,15 +116,15 @@ TEST(WeightOpPlan, GatedRowsTakeTurns) {
   }
   spec = repack_spec(CheckpointFormat::kHeddle);
   spec.gated = true;
-  EXPECT_EQ(refused(Op::kDequantize, spec), Pointers{});
+  EXPECT_EQ(refused_fields(Op::kDequantize, spec), Pointers{});
   spec.format = CheckpointFormat::kGptq;
-  EXPECT_EQ(refused(Op::kDequantize, spec), Pointers{"/epilogue/gated"});
+  EXPECT_EQ(refused_fields(Op::kDequantize, spec), Pointers{"/epilogue/gated"});
   spec.shape.n = 40;
-  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/shape/n"});
+  EXPECT_EQ(refused_fields(Op::kRepack, spec), Pointers{"/shape/n"});
 }
 
 TEST(RepackPlan, RendersTheConfigurationAndThePacking) {
-  const std::string text = render(plan_of(Op::kRepack, repack_spec()), 0).text;
+  const std::string text = render(weight_op_plan(Op::kRepack, repack_spec()), 0).text;
   EXPECT_NE(text.find("static constexpr RepackConfig value{"), std::string::npos);
   EXPECT_NE(text.find("/*source=*/RepackSource::kGptq,"), std::string::npos);
   EXPECT_NE(text.find("struct Encode {"), std::string::npos);
@@ -147,7 +140,7 @@ TEST(QuantizeWeightPlan, ASpanIsWholeChunksAndWholeGroups) {
     WeightOpSpec spec;
     spec.shape = {64, 1536};
     spec.weight.group_size = group;
-    const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+    const Plan plan = weight_op_plan(Op::kQuantizeWeight, spec);
     const auto& config = config_of<device::QuantizeWeightConfig>(plan.kernels.front());
     EXPECT_EQ(config.tiles.columns, columns) << group;
     EXPECT_EQ(config.groups(), group == kPerChannel ? 1 : columns / group) << group;
@@ -159,7 +152,7 @@ TEST(QuantizeWeightPlan, ALaunchHasTheThreadsAndTheMemoryOfItsConfiguration) {
     WeightOpSpec spec;
     spec.shape = {64, 1536};
     spec.weight.group_size = group;
-    const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+    const Plan plan = weight_op_plan(Op::kQuantizeWeight, spec);
     const PlannedKernel& kernel = plan.kernels.front();
     const auto& config = config_of<device::QuantizeWeightConfig>(kernel);
     EXPECT_EQ(kernel.threads, config.step_chunks() * 128) << group;
@@ -173,23 +166,23 @@ TEST(QuantizeWeightPlan, ALaunchHasTheThreadsAndTheMemoryOfItsConfiguration) {
 TEST(QuantizeWeightPlan, RefusesWithReasons) {
   WeightOpSpec spec;
   spec.shape = {64, 128};
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec), Pointers{});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec), Pointers{});
   spec.dtype = DType::kBf16;
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec, "sm_75"), Pointers{"/input/dtype"});
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec, "sm_80"), Pointers{});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec, "sm_75"), Pointers{"/input/dtype"});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec, "sm_80"), Pointers{});
   spec.weight.type = WeightType::kNf4;
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec), Pointers{"/weight/type"});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec), Pointers{"/weight/type"});
   spec.weight.type = WeightType::kUint;
   spec.weight.bits = 1;
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec), Pointers{"/weight/bits"});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec), Pointers{"/weight/bits"});
   spec.weight.zero_point = ZeroPoint::kFloat;
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec), Pointers{"/weight/zero_point"});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec), Pointers{"/weight/zero_point"});
   spec.weight = {};
   spec.weight.tensor_scale = true;
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec), Pointers{"/weight/tensor_scale"});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec), Pointers{"/weight/tensor_scale"});
   spec.weight = {};
   spec.weight.group_size = kPerTensor;
-  EXPECT_EQ(refused(Op::kQuantizeWeight, spec), Pointers{"/weight/group_size"});
+  EXPECT_EQ(refused_fields(Op::kQuantizeWeight, spec), Pointers{"/weight/group_size"});
 }
 
 }  // namespace

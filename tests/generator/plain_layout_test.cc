@@ -14,7 +14,7 @@ namespace heddle {
 namespace {
 
 // Weight i has the bits of i and never 0, which is padding.
-QuantizedWeights numbered(const GemmSpec& spec) {
+QuantizedWeights numbered_values(const GemmSpec& spec) {
   QuantizedWeights weights;
   weights.codes.resize(static_cast<std::size_t>(2 * spec.shape.n * spec.shape.k));
   for (std::size_t i = 0; i < weights.codes.size() / 2; ++i) {
@@ -48,7 +48,7 @@ TEST(PlainLayout, IsWeightsAlone) {
 TEST(PlainLayout, ALaneHasATileIn16Bytes) {
   for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {24, 96}}) {
     const GemmSpec spec = plain_gemm(n, k);
-    const std::vector<std::uint8_t> packed = pack_weights(spec, numbered(spec));
+    const std::vector<std::uint8_t> packed = pack_weights(spec, numbered_values(spec));
     const std::size_t chunks = static_cast<std::size_t>((k + 127) / 128);
     for (std::size_t at = 0; at < packed.size(); at += 2) {
       const std::size_t block = at / 4096 / chunks;
@@ -70,7 +70,7 @@ TEST(PlainLayout, UnpackGivesBackWhatWasPacked) {
       for (const bool gated : {false, true}) {
         GemmSpec spec = plain_gemm(n, k, dtype);
         spec.epilogue.gated = gated && n % 16 == 0;
-        const QuantizedWeights weights = numbered(spec);
+        const QuantizedWeights weights = numbered_values(spec);
         const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
         const QuantizedWeights unpacked = unpack_weights(spec, packed.data(), packed.size());
         EXPECT_EQ(unpacked.codes, weights.codes);
@@ -85,7 +85,7 @@ TEST(PlainLayout, UnpackGivesBackWhatWasPacked) {
 TEST(PlainLayout, GatedRowsAreWhereOtherWeightsHaveThem) {
   GemmSpec spec = plain_gemm(32, 128);
   spec.epilogue.gated = true;
-  const std::vector<std::uint8_t> packed = pack_weights(spec, numbered(spec));
+  const std::vector<std::uint8_t> packed = pack_weights(spec, numbered_values(spec));
   EXPECT_EQ(half_at(packed, 0), 1) << "row 0, column 0";
   EXPECT_EQ(half_at(packed, 4), 16 * 128 + 1) << "row 0 of the second half of W";
   EXPECT_EQ(half_at(packed, 4096), 8 * 128 + 1) << "row block 1 begins with gate 8";
@@ -101,17 +101,17 @@ TEST(PlainLayout, OtherSizesAndSpecsAreRefused) {
     return std::string();
   };
   const GemmSpec spec = plain_gemm(16, 128);
-  QuantizedWeights weights = numbered(spec);
+  QuantizedWeights weights = numbered_values(spec);
   EXPECT_EQ(code_of(spec, weights), "");
   weights.codes.resize(16 * 128);
   EXPECT_EQ(code_of(spec, weights), "weights.size") << "a byte to a code";
-  weights = numbered(spec);
+  weights = numbered_values(spec);
   weights.scales.resize(2 * 16);
   EXPECT_EQ(code_of(spec, weights), "weights.size") << "scales";
-  weights = numbered(spec);
+  weights = numbered_values(spec);
   weights.zeros.resize(16);
   EXPECT_EQ(code_of(spec, weights), "weights.size") << "zero points";
-  weights = numbered(spec);
+  weights = numbered_values(spec);
   GemmSpec wrong = spec;
   wrong.weight.bits = 4;
   EXPECT_EQ(code_of(wrong, weights), "weights.unsupported") << "bits";

@@ -6,10 +6,10 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
+#include "tests/generator/spec_pointers.h"
 
 namespace heddle {
 
@@ -32,13 +32,9 @@ inline std::string refusal(const Spec& spec, const char* target) {
 }
 
 // The pointers of the problems that it finds.
-using Pointers = std::vector<std::string>;
 inline Pointers refused_fields(const Spec& spec, const char* target) {
-  Pointers pointers;
-  if (const std::optional<Error> error = plan_error(spec, target)) {
-    for (const Problem& problem : error->problems()) pointers.push_back(problem.pointer);
-  }
-  return pointers;
+  const std::optional<Error> error = plan_error(spec, target);
+  return error ? pointers_of(error->problems()) : Pointers{};
 }
 
 }  // namespace heddle

@@ -15,7 +15,7 @@
 namespace heddle {
 namespace {
 
-WeightOpSpec spec_of(int bits, WeightType type, ZeroPoint zero, DType scale, int group = 32) {
+WeightOpSpec quantize_spec(int bits, WeightType type, ZeroPoint zero, DType scale, int group = 32) {
   WeightOpSpec spec;
   spec.shape = {8, 64};
   spec.weight.bits = bits;
@@ -148,14 +148,14 @@ TEST(QuantizeWeights, GivesTheNearestInteger) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
         if (bits == 1 && zero == ZeroPoint::kNone) continue;
         for (const DType scale : kScales) {
-          WeightOpSpec spec = spec_of(bits, type, zero, scale);
+          WeightOpSpec spec = quantize_spec(bits, type, zero, scale);
           spec.dtype = bits % 2 == 0 ? DType::kFp16 : DType::kBf16;
           expect_nearest(spec);
         }
       }
     }
   }
-  expect_nearest(spec_of(4, WeightType::kUint, ZeroPoint::kInt, DType::kFp16, kPerChannel));
+  expect_nearest(quantize_spec(4, WeightType::kUint, ZeroPoint::kInt, DType::kFp16, kPerChannel));
 }
 
 TEST(QuantizeWeights, GivesTheNearestFloat) {
@@ -167,14 +167,14 @@ TEST(QuantizeWeights, GivesTheNearestFloat) {
     for (const DType scale : kScales) {
       // One over 57344 is no number of e4m3.
       if (type == WeightType::kE5m2 && scale == DType::kE4m3) continue;
-      expect_nearest(spec_of(bits, type, ZeroPoint::kNone, scale));
+      expect_nearest(quantize_spec(bits, type, ZeroPoint::kNone, scale));
     }
   }
 }
 
 // The largest value gets the largest code, and its scale is amax / qmax in one rounding.
 TEST(QuantizeWeights, SymmetricScaleIsTheLargestValueOverTheLargestCode) {
-  const WeightOpSpec spec = spec_of(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp32);
+  const WeightOpSpec spec = quantize_spec(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp32);
   std::vector<std::uint16_t> w(8 * 64, bits_of(DType::kFp16, 0.25));
   w[3] = bits_of(DType::kFp16, -3.5);
   const QuantizedWeights weights = quantize_weights(spec, w);
@@ -186,7 +186,7 @@ TEST(QuantizeWeights, SymmetricScaleIsTheLargestValueOverTheLargestCode) {
 }
 
 TEST(QuantizeWeights, AsymmetricRangeHoldsZero) {
-  const WeightOpSpec spec = spec_of(4, WeightType::kUint, ZeroPoint::kInt, DType::kFp32);
+  const WeightOpSpec spec = quantize_spec(4, WeightType::kUint, ZeroPoint::kInt, DType::kFp32);
   std::vector<std::uint16_t> w(8 * 64, bits_of(DType::kFp16, 1.5));
   for (std::size_t i = 32; i < 64; ++i) w[i] = bits_of(DType::kFp16, -7.5);
   const QuantizedWeights weights = quantize_weights(spec, w);
@@ -202,7 +202,7 @@ TEST(QuantizeWeights, AsymmetricRangeHoldsZero) {
 TEST(QuantizeWeights, AGroupOfZerosDividesByNothing) {
   for (const DType scale : kScales) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-      const WeightOpSpec spec = spec_of(4, WeightType::kUint, zero, scale);
+      const WeightOpSpec spec = quantize_spec(4, WeightType::kUint, zero, scale);
       const QuantizedWeights weights =
           quantize_weights(spec, std::vector<std::uint16_t>(8 * 64, 0x8000));  // minus zero
       for (const std::uint8_t byte : weights.scales) EXPECT_EQ(byte, 0);
@@ -214,7 +214,7 @@ TEST(QuantizeWeights, AGroupOfZerosDividesByNothing) {
 
 TEST(QuantizeWeights, WhatIsNotFiniteStaysInItsGroup) {
   for (const DType scale : kScales) {
-    const WeightOpSpec spec = spec_of(4, WeightType::kInt, ZeroPoint::kInt, scale);
+    const WeightOpSpec spec = quantize_spec(4, WeightType::kInt, ZeroPoint::kInt, scale);
     const std::vector<std::uint16_t> clean = random_matrix(spec, 9);
     const QuantizedWeights want = quantize_weights(spec, clean);
     for (const std::uint16_t bad : {0x7C00, 0xFC00, 0x7E01, 0xFE00}) {
@@ -238,7 +238,7 @@ TEST(QuantizeWeights, WhatIsNotFiniteStaysInItsGroup) {
 
 // There a group is too small for its scale's type, and reads as zeros.
 TEST(QuantizeWeights, AScaleThatRoundsToZeroDividesNothing) {
-  const WeightOpSpec spec = spec_of(8, WeightType::kE5m2, ZeroPoint::kNone, DType::kE4m3);
+  const WeightOpSpec spec = quantize_spec(8, WeightType::kE5m2, ZeroPoint::kNone, DType::kE4m3);
   const QuantizedWeights weights = quantize_weights(spec, random_matrix(spec, 3));
   for (const std::uint8_t scale : weights.scales) EXPECT_EQ(scale, 0);
   for (const std::uint8_t code : weights.codes) EXPECT_EQ(code, 0);
@@ -246,7 +246,7 @@ TEST(QuantizeWeights, AScaleThatRoundsToZeroDividesNothing) {
 
 // A bfloat16 matrix may ask for more than an FP16 scale holds: it saturates, and so do the codes.
 TEST(QuantizeWeights, ScalesSaturate) {
-  WeightOpSpec spec = spec_of(4, WeightType::kInt, ZeroPoint::kNone, DType::kFp16);
+  WeightOpSpec spec = quantize_spec(4, WeightType::kInt, ZeroPoint::kNone, DType::kFp16);
   spec.dtype = DType::kBf16;
   const std::vector<std::uint16_t> w(8 * 64, bits_of(DType::kBf16, 1e30));
   const QuantizedWeights weights = quantize_weights(spec, w);
@@ -263,15 +263,15 @@ TEST(QuantizeWeights, RefusesWhatItCannotMake) {
     }
     return std::string();
   };
-  WeightOpSpec spec = spec_of(4, WeightType::kNf4, ZeroPoint::kNone, DType::kFp16);
+  WeightOpSpec spec = quantize_spec(4, WeightType::kNf4, ZeroPoint::kNone, DType::kFp16);
   EXPECT_EQ(refused(spec), "weights.unsupported");
-  spec = spec_of(1, WeightType::kUint, ZeroPoint::kNone, DType::kFp16);
+  spec = quantize_spec(1, WeightType::kUint, ZeroPoint::kNone, DType::kFp16);
   EXPECT_EQ(refused(spec), "weights.unsupported");
-  spec = spec_of(4, WeightType::kUint, ZeroPoint::kFloat, DType::kFp16);
+  spec = quantize_spec(4, WeightType::kUint, ZeroPoint::kFloat, DType::kFp16);
   EXPECT_EQ(refused(spec), "weights.unsupported");
-  spec = spec_of(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp16, kPerTensor);
+  spec = quantize_spec(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp16, kPerTensor);
   EXPECT_EQ(refused(spec), "weights.unsupported");
-  spec = spec_of(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp16);
+  spec = quantize_spec(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp16);
   spec.shape.n = 16;
   EXPECT_EQ(refused(spec), "weights.size");
 }

@@ -16,18 +16,18 @@ namespace {
 constexpr const char* kRms = R"("norm":{"type":"rms","epsilon":1e-6})";
 constexpr const char* kSilu = R"("gate":{"order":"halves","activation":"silu"})";
 
-Spec spec_of(std::int64_t columns, const std::string& work, const std::string& m = "",
-             const std::string& dtype = "bf16") {
+Spec row_spec(std::int64_t columns, const std::string& work, const std::string& m = "",
+              const std::string& dtype = "bf16") {
   return Spec::parse(R"({"heddle":1,"op":"row_transform","shape":{"columns":)" +
                      std::to_string(columns) + m + R"(},"input":{"dtype":")" + dtype + R"("},)" +
                      work + "}");
 }
 
-Plan plan_of(const Spec& spec, const char* target = "h200") {
+Plan row_plan(const Spec& spec, const char* target = "h200") {
   return resolve(spec, target_from_name(target));
 }
 
-Pointers refusals(const Spec& spec, const char* target = "h200") {
+Pointers row_refusals(const Spec& spec, const char* target = "h200") {
   return refused_fields(spec, target);
 }
 
@@ -41,7 +41,7 @@ TEST(RowTransformPlan, ThreadsCoverARow) {
     for (int columns = 8; columns <= 70000; columns += columns < 2048 ? 8 : 1000) {
       for (const std::string& work :
            {std::string(kRms) + R"(,"residual":true)", std::string(kSilu)}) {
-        const Plan plan = plan_of(spec_of(columns, work, "", "fp16"), target);
+        const Plan plan = row_plan(row_spec(columns, work, "", "fp16"), target);
         for (const PlannedKernel& kernel : plan.kernels) {
           const device::RowTransformConfig& c = config(kernel);
           SCOPED_TRACE(kernel.name);
@@ -67,7 +67,7 @@ TEST(RowTransformPlan, ThreadsCoverARow) {
 
 // Few rows have more threads each; no two kernels serve one M.
 TEST(RowTransformPlan, FewRowsAreSharedByMoreThreads) {
-  const Plan plan = plan_of(spec_of(8192, kRms));
+  const Plan plan = row_plan(row_spec(8192, kRms));
   ASSERT_EQ(plan.kernels.size(), 2U);
   EXPECT_EQ(plan.kernels[0].size_min, 1);
   EXPECT_EQ(plan.kernels[0].size_max, 132);
@@ -77,15 +77,15 @@ TEST(RowTransformPlan, FewRowsAreSharedByMoreThreads) {
   EXPECT_EQ(config(plan.kernels[0]).vectors, 1);
   EXPECT_EQ(plan.kernels[1].threads, 256);
   EXPECT_EQ(config(plan.kernels[1]).vectors, 4);
-  EXPECT_EQ(plan_of(spec_of(8192, kRms, R"(,"m":[1,8])")).kernels.size(), 1U);
-  EXPECT_EQ(plan_of(spec_of(8192, kRms, R"(,"m":[200,300])")).kernels.size(), 1U);
-  EXPECT_EQ(plan_of(spec_of(65536, kRms)).kernels.size(), 1U) << "both are alike";
+  EXPECT_EQ(row_plan(row_spec(8192, kRms, R"(,"m":[1,8])")).kernels.size(), 1U);
+  EXPECT_EQ(row_plan(row_spec(8192, kRms, R"(,"m":[200,300])")).kernels.size(), 1U);
+  EXPECT_EQ(row_plan(row_spec(65536, kRms)).kernels.size(), 1U) << "both are alike";
 }
 
 // Blocks are what the GPU holds at a time, and those of a launch have as many rows as each other,
 // but for one.
 TEST(RowTransformPlan, BlocksShareRowsEvenly) {
-  const Plan plan = plan_of(spec_of(8192, kRms));
+  const Plan plan = row_plan(row_spec(8192, kRms));
   const PlannedKernel& many = plan.kernels[1];
   const unsigned most = 132 * static_cast<unsigned>(many.blocks_per_sm);
   for (const unsigned m : {133U, 500U, 4096U, 65536U}) {
@@ -95,7 +95,7 @@ TEST(RowTransformPlan, BlocksShareRowsEvenly) {
     EXPECT_EQ(rounds, (m + most - 1) / most);
     EXPECT_EQ(launch.grid_y, 1U);
   }
-  const Plan gate = plan_of(spec_of(28672, kSilu));
+  const Plan gate = row_plan(row_spec(28672, kSilu));
   const KernelLaunch one = gate.launch(0, {1});
   EXPECT_EQ(one.grid_x, 1U);
   EXPECT_EQ(one.grid_y, 28U) << "one row is shared by thread blocks";
@@ -103,11 +103,11 @@ TEST(RowTransformPlan, BlocksShareRowsEvenly) {
 
 TEST(RowTransformPlan, Refusals) {
   using P = Pointers;
-  const auto of = [](const std::string& work) { return refusals(spec_of(128, work)); };
+  const auto of = [](const std::string& work) { return row_refusals(row_spec(128, work)); };
   EXPECT_EQ(of(kRms), P{});
   EXPECT_EQ(of(kSilu), P{});
-  EXPECT_EQ(refusals(spec_of(100, kRms)), P{"/shape/columns"});
-  EXPECT_EQ(refusals(spec_of(128, kRms, R"(,"m":[9,8])")), P{"/shape/m"});
+  EXPECT_EQ(row_refusals(row_spec(100, kRms)), P{"/shape/columns"});
+  EXPECT_EQ(row_refusals(row_spec(128, kRms, R"(,"m":[9,8])")), P{"/shape/m"});
   EXPECT_EQ(of(R"("norm":{"type":"rms"})"), P{"/norm/epsilon"});
   EXPECT_EQ(of(R"("norm":{"type":"rms","epsilon":1e-6,"bias":true})"), P{"/norm/bias"});
   EXPECT_EQ(of(R"("norm":{"type":"layer","epsilon":1e-6,"bias":true})"), P{});
@@ -120,15 +120,15 @@ TEST(RowTransformPlan, Refusals) {
                R"(,"norm":{"type":"none","epsilon":1e-6,"weight_offset":1,"bias":true})"),
             (P{"/norm/epsilon", "/norm/weight_offset", "/norm/bias"}));
   EXPECT_EQ(of(std::string(kRms) + R"(,"output":{"dtype":"fp16"})"), P{"/output/dtype"});
-  EXPECT_EQ(refusals(spec_of(128, kRms), "sm_75"), P{"/input/dtype"});
-  EXPECT_EQ(refusals(spec_of(128, kRms, "", "fp16"), "sm_75"), P{});
+  EXPECT_EQ(row_refusals(row_spec(128, kRms), "sm_75"), P{"/input/dtype"});
+  EXPECT_EQ(row_refusals(row_spec(128, kRms, "", "fp16"), "sm_75"), P{});
 }
 
 // An output of 8 bits: which of its fields go together.
 TEST(RowTransformPlan, RefusalsOfOutputs) {
   using P = Pointers;
   const auto of = [](const std::string& output) {
-    return refusals(spec_of(128, R"("output":{)" + output + "}"));
+    return row_refusals(row_spec(128, R"("output":{)" + output + "}"));
   };
   for (const char* dtype : {"int8", "fp8_e4m3", "fp8_e5m2"}) {
     const std::string begin = std::string(R"("dtype":")") + dtype + '"';
@@ -150,18 +150,18 @@ TEST(RowTransformPlan, RefusalsOfOutputs) {
   }
   // Behind norms, gates and activations.
   const std::string int8 = R"("output":{"dtype":"int8","granularity":"token"},)";
-  EXPECT_EQ(refusals(spec_of(128, int8 + kRms)), P{});
-  EXPECT_EQ(refusals(spec_of(128, int8 + kRms + R"(,"residual":true)")), P{});
-  EXPECT_EQ(refusals(spec_of(128, int8 + kSilu)), P{});
-  EXPECT_EQ(refusals(spec_of(128, int8 + kSilu + R"(,"residual":true)")), P{"/residual"});
-  EXPECT_EQ(refusals(spec_of(100, int8 + kSilu)), P{"/shape/columns"});
-  EXPECT_EQ(refusals(spec_of(128, int8 + kRms, "", "fp16"), "sm_75"), P{});
+  EXPECT_EQ(row_refusals(row_spec(128, int8 + kRms)), P{});
+  EXPECT_EQ(row_refusals(row_spec(128, int8 + kRms + R"(,"residual":true)")), P{});
+  EXPECT_EQ(row_refusals(row_spec(128, int8 + kSilu)), P{});
+  EXPECT_EQ(row_refusals(row_spec(128, int8 + kSilu + R"(,"residual":true)")), P{"/residual"});
+  EXPECT_EQ(row_refusals(row_spec(100, int8 + kSilu)), P{"/shape/columns"});
+  EXPECT_EQ(row_refusals(row_spec(128, int8 + kRms, "", "fp16"), "sm_75"), P{});
   // 16 bits have nothing of it.
   EXPECT_EQ(of(R"("dtype":"bf16")"), P{""});
-  EXPECT_EQ(refusals(spec_of(128, std::string(kRms) +
-                                      R"(,"output":{"dtype":"bf16","granularity":"token",)"
-                                      R"("symmetric":false,"scale_dtype":"e8m0",)"
-                                      R"("scale_layout":"column_major","pre_scale":true})")),
+  EXPECT_EQ(row_refusals(row_spec(128, std::string(kRms) +
+                                           R"(,"output":{"dtype":"bf16","granularity":"token",)"
+                                           R"("symmetric":false,"scale_dtype":"e8m0",)"
+                                           R"("scale_layout":"column_major","pre_scale":true})")),
             (P{"/output/granularity", "/output/symmetric", "/output/scale_dtype",
                "/output/scale_layout", "/output/pre_scale"}));
 }
@@ -171,7 +171,7 @@ TEST(RowTransformPlan, ThreadsCoverARowOfOneScale) {
   for (const std::string& work : {std::string(), std::string(kSilu) + ','}) {
     for (int columns = 8; columns <= 70000; columns += columns < 2048 ? 8 : 1000) {
       const Plan plan =
-          plan_of(spec_of(columns, work + R"("output":{"dtype":"int8","granularity":"token"})"));
+          row_plan(row_spec(columns, work + R"("output":{"dtype":"int8","granularity":"token"})"));
       for (const PlannedKernel& kernel : plan.kernels) {
         const device::RowTransformConfig& c = config(kernel);
         ASSERT_EQ(c.parts, 1);
@@ -187,8 +187,8 @@ TEST(RowTransformPlan, ThreadsCoverARowOfOneScale) {
       }
     }
   }
-  const Plan groups = plan_of(
-      spec_of(28672, std::string(kSilu) + R"(,"output":{"dtype":"int8","granularity":"group"})"));
+  const Plan groups = row_plan(
+      row_spec(28672, std::string(kSilu) + R"(,"output":{"dtype":"int8","granularity":"group"})"));
   EXPECT_EQ(groups.launch(0, {1}).grid_y, 28U) << "one row is shared by thread blocks";
 }
 
@@ -198,7 +198,7 @@ TEST(RowTransformPlan, GroupsLieInNeighbouringLanes) {
     for (const std::string& work :
          {std::string(), std::string(kSilu) + ',', std::string(kRms) + ','}) {
       const Plan plan =
-          plan_of(spec_of(columns, work + R"("output":{"dtype":"int8","granularity":"group"})"));
+          row_plan(row_spec(columns, work + R"("output":{"dtype":"int8","granularity":"group"})"));
       for (const PlannedKernel& kernel : plan.kernels) {
         const device::RowTransformConfig& c = config(kernel);
         ASSERT_TRUE(c.lanes % device::kRowGroupVectors == 0 || c.lanes >= c.row_vectors())
@@ -210,7 +210,7 @@ TEST(RowTransformPlan, GroupsLieInNeighbouringLanes) {
 
 TEST(RowTransformPlan, SaysHowYIsStored) {
   const auto text = [](const std::string& output) {
-    const Plan plan = plan_of(spec_of(8192, std::string(kRms) + R"(,"output":{)" + output + "}"));
+    const Plan plan = row_plan(row_spec(8192, std::string(kRms) + R"(,"output":{)" + output + "}"));
     return describe(plan) + plan.kernels[0].name;
   };
   EXPECT_NE(text(R"("dtype":"fp8_e4m3","granularity":"tensor")").find("by a given scale"),
@@ -231,7 +231,7 @@ TEST(RowTransformPlan, SaysHowYIsStored) {
 }
 
 TEST(RowTransformPlan, IsRenderedAndDescribed) {
-  const Plan plan = plan_of(spec_of(8192, std::string(kRms) + R"(,"residual":true)"));
+  const Plan plan = row_plan(row_spec(8192, std::string(kRms) + R"(,"residual":true)"));
   const Source source = render(plan, 1);
   EXPECT_NE(source.text.find("row_transform<heddle::Config>"), std::string::npos);
   EXPECT_NE(source.text.find("/*epsilon_bits=*/897988541,"), std::string::npos) << "1e-6 in FP32";

@@ -1,5 +1,6 @@
 #include "generator/spec/meaning.h"
 #include "tests/generator/spec_helpers.h"
+#include "tests/generator/spec_pointers.h"
 
 namespace heddle {
 namespace {
@@ -15,15 +16,10 @@ std::string attention_spec(std::string_view shape, std::string_view more = "") {
          R"(},"activation":{"dtype":"fp16"},"kv":{})" + std::string(more) + "}";
 }
 
-using Pointers = std::vector<std::string>;
-
-Pointers pointers(const std::string& json) {
+Pointers kv_pointers(const std::string& json) {
   const Spec spec = Spec::parse(json);
-  const auto problems = spec.op() == Op::kKvAppend ? check_meaning(spec.kv_append())
-                                                   : check_meaning(spec.decode_attention());
-  Pointers found;
-  for (const Problem& problem : problems) found.push_back(problem.pointer);
-  return found;
+  return pointers_of(spec.op() == Op::kKvAppend ? check_meaning(spec.kv_append())
+                                                : check_meaning(spec.decode_attention()));
 }
 
 TEST(SpecKv, UsualValuesFollowFromTheType) {
@@ -96,15 +92,15 @@ TEST(SpecKv, GoodSpecsHaveNoProblems) {
         R"("dtype":"fp8_e5m2","granularity":"token")",
         R"("dtype":"int2","granularity":"group","group_size":32,"symmetric":false)",
         R"("layout":"contiguous","order":"nhd")", R"("granularity":"channel","group_size":64)"}) {
-    EXPECT_EQ(pointers(append_spec(kv)), Pointers{}) << kv;
+    EXPECT_EQ(kv_pointers(append_spec(kv)), Pointers{}) << kv;
   }
-  EXPECT_EQ(pointers(attention_spec(R"("heads":32,"kv_heads":8,"head_dim":128,"query_len":8)",
-                                    R"(,"window":4096,"sink_tokens":4,"softcap":50)")),
+  EXPECT_EQ(kv_pointers(attention_spec(R"("heads":32,"kv_heads":8,"head_dim":128,"query_len":8)",
+                                       R"(,"window":4096,"sink_tokens":4,"softcap":50)")),
             Pointers{});
 }
 
 TEST(SpecKv, RulesBetweenFields) {
-  const auto of_kv = [](std::string_view kv) { return pointers(append_spec(kv)); };
+  const auto of_kv = [](std::string_view kv) { return kv_pointers(append_spec(kv)); };
   const Pointers granularities{"/kv/k/granularity", "/kv/v/granularity"};
   EXPECT_EQ(of_kv(R"("dtype":"fp16","granularity":"head")"),
             (Pointers{"/kv/k/granularity", "/kv/k/scale_dtype", "/kv/v/granularity",
@@ -121,12 +117,12 @@ TEST(SpecKv, RulesBetweenFields) {
   EXPECT_EQ(of_kv(R"("k":{"granularity":"tensor","scale_dtype":"fp16"})"),
             Pointers{"/kv/k/scale_dtype"});
   EXPECT_EQ(of_kv(R"("page_size":0)"), Pointers{"/kv/page_size"});
-  EXPECT_EQ(pointers(append_spec("", R"(,"rope":{"pairing":"neox","dim":144})")),
+  EXPECT_EQ(kv_pointers(append_spec("", R"(,"rope":{"pairing":"neox","dim":144})")),
             Pointers{"/rope/dim"});
-  EXPECT_EQ(pointers(attention_spec(R"("heads":12,"kv_heads":8,"head_dim":72)")),
+  EXPECT_EQ(kv_pointers(attention_spec(R"("heads":12,"kv_heads":8,"head_dim":72)")),
             (Pointers{"/shape/head_dim", "/shape/heads"}));
   EXPECT_EQ(
-      pointers(attention_spec(R"("heads":8,"kv_heads":8,"head_dim":64)", R"(,"sink_tokens":4)")),
+      kv_pointers(attention_spec(R"("heads":8,"kv_heads":8,"head_dim":64)", R"(,"sink_tokens":4)")),
       Pointers{"/sink_tokens"});
 }
 
@@ -156,9 +152,9 @@ TEST(SpecKv, QueryNormAndScalingAreInTheTextOnlyWhereTheyAre) {
 }
 
 TEST(SpecKv, RulesOfQueryAndNorm) {
-  EXPECT_EQ(pointers(append_spec("", R"(,"query":{"heads":32},"norm":{"epsilon":1e-5})")),
+  EXPECT_EQ(kv_pointers(append_spec("", R"(,"query":{"heads":32},"norm":{"epsilon":1e-5})")),
             Pointers{});
-  EXPECT_EQ(pointers(append_spec("", R"(,"query":{"heads":12})")), Pointers{"/query/heads"});
+  EXPECT_EQ(kv_pointers(append_spec("", R"(,"query":{"heads":12})")), Pointers{"/query/heads"});
   EXPECT_EQ(parse_error(append_spec("", R"(,"query":{})")).problems()[0].pointer, "/query/heads");
   EXPECT_EQ(parse_error(append_spec("", R"(,"norm":{"weight_offset":1})")).problems()[0].pointer,
             "/norm/epsilon");
@@ -180,21 +176,23 @@ TEST(SpecKv, RulesOfScaledRotations) {
   const std::string original = R"(,"original_max_position_embeddings":8192)";
   const std::string llama3 = R"("type":"llama3","factor":8)" + original;
   const std::string yarn = R"("type":"yarn","factor":8)" + original;
-  EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":1)")), Pointers{});
-  EXPECT_EQ(pointers(scaled(yarn)), Pointers{});
-  EXPECT_EQ(pointers(scaled(llama3 + R"(,"low_freq_factor":1,"high_freq_factor":4)")), Pointers{});
-  EXPECT_EQ(pointers(scaled(llama3)),
+  EXPECT_EQ(kv_pointers(scaled(R"("type":"linear","factor":1)")), Pointers{});
+  EXPECT_EQ(kv_pointers(scaled(yarn)), Pointers{});
+  EXPECT_EQ(kv_pointers(scaled(llama3 + R"(,"low_freq_factor":1,"high_freq_factor":4)")),
+            Pointers{});
+  EXPECT_EQ(kv_pointers(scaled(llama3)),
             (Pointers{"/rope/scaling/low_freq_factor", "/rope/scaling/high_freq_factor"}));
-  EXPECT_EQ(pointers(scaled(llama3 + R"(,"low_freq_factor":4,"high_freq_factor":4)")),
+  EXPECT_EQ(kv_pointers(scaled(llama3 + R"(,"low_freq_factor":4,"high_freq_factor":4)")),
             Pointers{"/rope/scaling/high_freq_factor"});
-  EXPECT_EQ(pointers(scaled(yarn + R"(,"beta_fast":1,"beta_slow":2)")),
+  EXPECT_EQ(kv_pointers(scaled(yarn + R"(,"beta_fast":1,"beta_slow":2)")),
             Pointers{"/rope/scaling/beta_fast"});
-  EXPECT_EQ(pointers(scaled(R"("type":"yarn","factor":8)")),
+  EXPECT_EQ(kv_pointers(scaled(R"("type":"yarn","factor":8)")),
             Pointers{"/rope/scaling/original_max_position_embeddings"});
-  EXPECT_EQ(pointers(scaled(R"("type":"linear")")), Pointers{"/rope/scaling/factor"});
-  EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":2,"attention_factor":1,"truncate":false)")),
-            (Pointers{"/rope/scaling/attention_factor", "/rope/scaling/truncate"}));
-  EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":2)", R"(,"source":"table")")),
+  EXPECT_EQ(kv_pointers(scaled(R"("type":"linear")")), Pointers{"/rope/scaling/factor"});
+  EXPECT_EQ(
+      kv_pointers(scaled(R"("type":"linear","factor":2,"attention_factor":1,"truncate":false)")),
+      (Pointers{"/rope/scaling/attention_factor", "/rope/scaling/truncate"}));
+  EXPECT_EQ(kv_pointers(scaled(R"("type":"linear","factor":2)", R"(,"source":"table")")),
             Pointers{"/rope/scaling/type"});
   EXPECT_EQ(parse_error(scaled(R"("type":"linear","factor":0.5)")).code(), "spec.out_of_range");
   EXPECT_EQ(parse_error(scaled(R"("type":"yarn","original_max_position_embeddings":0)")).code(),

@@ -1,12 +1,13 @@
 // Weights that were not quantised: what a spec says of them, and what it must not say.
 #include "generator/spec/meaning.h"
 #include "tests/generator/spec_helpers.h"
+#include "tests/generator/spec_pointers.h"
 #include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
 
-std::string spec_text(std::string_view weight, std::string_view dtype = "fp16") {
+std::string plain_spec_text(std::string_view weight, std::string_view dtype = "fp16") {
   return R"({"heddle":1,"op":"gemm","shape":{"n":64,"k":160},"weight":{)" + std::string(weight) +
          R"(},"activation":{"dtype":")" + std::string(dtype) + R"("}})";
 }
@@ -14,19 +15,20 @@ std::string spec_text(std::string_view weight, std::string_view dtype = "fp16") 
 TEST(SpecPlain, BitsAreImplied) {
   for (const char* type : {"fp16", "bf16"}) {
     const std::string word = std::string(R"("type":")") + type + '"';
-    const Spec spec = Spec::parse(spec_text(word, type));
+    const Spec spec = Spec::parse(plain_spec_text(word, type));
     EXPECT_EQ(spec.weight().bits, 16);
     EXPECT_EQ(to_string(spec.weight().type), type);
     EXPECT_FALSE(spec.weight().has_scales());
-    EXPECT_EQ(Spec::parse(spec_text(R"("bits":16,)" + word, type)).canonical_json(),
+    EXPECT_EQ(Spec::parse(plain_spec_text(R"("bits":16,)" + word, type)).canonical_json(),
               spec.canonical_json());
   }
-  EXPECT_EQ(parse_error(spec_text(R"("type":"e4m3")")).problems().at(0).pointer, "/weight/bits");
+  EXPECT_EQ(parse_error(plain_spec_text(R"("type":"e4m3")")).problems().at(0).pointer,
+            "/weight/bits");
 }
 
 // Whatever the type of X: there are no scales to have it.
 TEST(SpecPlain, CanonicalTextHasNothingOfScales) {
-  const Spec spec = Spec::parse(spec_text(R"("type":"bf16")", "bf16"));
+  const Spec spec = Spec::parse(plain_spec_text(R"("type":"bf16")", "bf16"));
   const std::string text = spec.canonical_json();
   EXPECT_NE(text.find(R"("weight":{"bits":16,"type":"bf16","interleave":"fragment"},)"), text.npos)
       << text;
@@ -48,7 +50,7 @@ TEST(SpecPlain, FieldsOfScalesAreRefusedByName) {
     const std::string field = std::string("\"") + name + "\":" + value;
     // Whichever comes first.
     for (const std::string& weight : {field + R"(,"type":"fp16")", R"("type":"fp16",)" + field}) {
-      const Error error = parse_error(spec_text(weight));
+      const Error error = parse_error(plain_spec_text(weight));
       ASSERT_EQ(error.problems().size(), 1u) << error.what();
       const Problem& problem = error.problems()[0];
       EXPECT_EQ(error.code(), "spec.unknown_field");
@@ -84,30 +86,23 @@ TEST(SpecPlain, MembersOfStructsKeepTheirDefaults) {
   EXPECT_EQ(refused([](WeightSpec& w) { w.tensor_scale = true; }), "/weight/tensor_scale");
 }
 
-std::vector<std::string> pointers(const std::vector<Problem>& problems) {
-  std::vector<std::string> found;
-  for (const Problem& problem : problems) found.push_back(problem.pointer);
-  return found;
-}
-
 TEST(SpecPlain, MeaningOfTheOtherFields) {
-  using Pointers = std::vector<std::string>;
   GemmSpec gemm;
   gemm.shape = {64, 160, 1, kDefaultMaxM};
   gemm.weight = plain_weight(DType::kFp16);
-  EXPECT_EQ(pointers(check_meaning(gemm)), Pointers{}) << "no group has to divide K";
+  EXPECT_EQ(pointers_of(check_meaning(gemm)), Pointers{}) << "no group has to divide K";
   gemm.activation = DType::kBf16;
-  EXPECT_EQ(pointers(check_meaning(gemm)), Pointers{"/weight/type"});
+  EXPECT_EQ(pointers_of(check_meaning(gemm)), Pointers{"/weight/type"});
   gemm.weight = plain_weight(DType::kBf16);
-  EXPECT_EQ(pointers(check_meaning(gemm)), Pointers{});
+  EXPECT_EQ(pointers_of(check_meaning(gemm)), Pointers{});
   gemm.weight.bits = 8;
-  EXPECT_EQ(pointers(check_meaning(gemm)), Pointers{"/weight/bits"});
+  EXPECT_EQ(pointers_of(check_meaning(gemm)), Pointers{"/weight/bits"});
   gemm.weight.bits = 16;
   gemm.weight.interleave = Interleave::kLinear;
-  EXPECT_EQ(pointers(check_meaning(gemm)), Pointers{"/weight/interleave"});
+  EXPECT_EQ(pointers_of(check_meaning(gemm)), Pointers{"/weight/interleave"});
   gemm.weight = {};
   gemm.weight.bits = 16;
-  EXPECT_EQ(pointers(check_meaning(gemm)), (Pointers{"/weight/bits", "/weight/group_size"}));
+  EXPECT_EQ(pointers_of(check_meaning(gemm)), (Pointers{"/weight/bits", "/weight/group_size"}));
 }
 
 TEST(SpecPlain, OnlyGemmsTakeThem) {
@@ -115,11 +110,11 @@ TEST(SpecPlain, OnlyGemmsTakeThem) {
   spec.shape = {64, 160};
   spec.weight = plain_weight(DType::kFp16);
   for (const Op op : {Op::kDequantize, Op::kQuantizeWeight}) {
-    EXPECT_EQ(pointers(check_meaning(op, spec)), std::vector<std::string>{"/weight/type"})
+    EXPECT_EQ(pointers_of(check_meaning(op, spec)), std::vector<std::string>{"/weight/type"})
         << to_string(op);
   }
   spec.format = CheckpointFormat::kGptq;
-  const std::vector<std::string> found = pointers(check_meaning(Op::kRepack, spec));
+  const std::vector<std::string> found = pointers_of(check_meaning(Op::kRepack, spec));
   EXPECT_EQ(found.at(0), "/weight/type");
 }
 

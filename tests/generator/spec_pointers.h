@@ -11,11 +11,15 @@
 namespace heddle {
 
 // JSON pointers, one for each problem.
-inline std::vector<std::string> pointers_of(const GemmSpec& spec) {
-  std::vector<std::string> pointers;
-  for (const Problem& problem : check_meaning(spec)) pointers.push_back(problem.pointer);
+using Pointers = std::vector<std::string>;
+
+inline Pointers pointers_of(const std::vector<Problem>& problems) {
+  Pointers pointers;
+  for (const Problem& problem : problems) pointers.push_back(problem.pointer);
   return pointers;
 }
+
+inline Pointers pointers_of(const GemmSpec& spec) { return pointers_of(check_meaning(spec)); }
 
 }  // namespace heddle
 

@@ -7,14 +7,14 @@
 namespace heddle {
 namespace {
 
-std::string spec_text(const std::string& epsilon) {
+std::string norm_spec_text(const std::string& epsilon) {
   return R"({"heddle":1,"op":"row_transform","shape":{"columns":64},"input":{"dtype":"bf16"},)"
          R"("norm":{"type":"rms","epsilon":)" +
          epsilon + "}}";
 }
 
 TEST(SpecRow, WritesEveryDefault) {
-  EXPECT_EQ(Spec::parse(spec_text("0.00001")).canonical_json(),
+  EXPECT_EQ(Spec::parse(norm_spec_text("0.00001")).canonical_json(),
             R"({"heddle":1,"op":"row_transform","shape":{"columns":64,"m":[1,65536]},)"
             R"("input":{"dtype":"bf16"},"residual":false,)"
             R"("norm":{"type":"rms","epsilon":1e-05,"weight_offset":0,"bias":false},)"
@@ -23,11 +23,11 @@ TEST(SpecRow, WritesEveryDefault) {
 
 // However it is written, to as many digits as FP32 has.
 TEST(SpecRow, SameNumberSameText) {
-  const std::string text = Spec::parse(spec_text("1e-6")).canonical_json();
+  const std::string text = Spec::parse(norm_spec_text("1e-6")).canonical_json();
   for (const char* same : {"0.000001", "1.0E-6", "10e-7", "1.00000000001e-6"}) {
-    EXPECT_EQ(Spec::parse(spec_text(same)).canonical_json(), text) << same;
+    EXPECT_EQ(Spec::parse(norm_spec_text(same)).canonical_json(), text) << same;
   }
-  EXPECT_NE(Spec::parse(spec_text("1.0001e-6")).canonical_json(), text);
+  EXPECT_NE(Spec::parse(norm_spec_text("1.0001e-6")).canonical_json(), text);
   EXPECT_EQ(Spec::parse(text).canonical_json(), text);
 }
 
@@ -90,23 +90,23 @@ TEST(SpecRow, RefusesUnknownWordsOfAnOutput) {
 
 TEST(SpecRow, NumbersHaveARange) {
   const auto of = [](const std::string& epsilon) {
-    return Spec::parse(spec_text(epsilon)).row_transform().norm.epsilon;
+    return Spec::parse(norm_spec_text(epsilon)).row_transform().norm.epsilon;
   };
   EXPECT_EQ(of("1"), 1.0F);
   EXPECT_EQ(of("1e-12"), 1e-12F);
   for (const char* end : {"1", "1e-12"}) {
-    const std::string text = Spec::parse(spec_text(end)).canonical_json();
+    const std::string text = Spec::parse(norm_spec_text(end)).canonical_json();
     EXPECT_EQ(Spec::parse(text).canonical_json(), text);
   }
   for (const char* beyond : {"0", "-1e-6", "9.999999e-13", "1.00000000001", "2", "1e300"}) {
-    const Error error = parse_error(spec_text(beyond));
+    const Error error = parse_error(norm_spec_text(beyond));
     EXPECT_EQ(error.code(), "spec.out_of_range") << beyond;
     ASSERT_EQ(error.problems().size(), 1U);
     EXPECT_EQ(error.problems()[0].pointer, "/norm/epsilon");
     EXPECT_EQ(error.problems()[0].allowed, "numbers from 1e-12 to 1");
   }
-  EXPECT_EQ(parse_error(spec_text(R"("1e-6")")).code(), "spec.wrong_type");
-  EXPECT_EQ(parse_error(spec_text("true")).code(), "spec.wrong_type");
+  EXPECT_EQ(parse_error(norm_spec_text(R"("1e-6")")).code(), "spec.wrong_type");
+  EXPECT_EQ(parse_error(norm_spec_text("true")).code(), "spec.wrong_type");
 }
 
 TEST(SpecRow, StructsAreChecked) {

@@ -13,23 +13,17 @@
 #include "heddle/error.h"
 #include "heddle/weights.h"
 #include "tests/byte_gemm.h"
+#include "tests/generator/weight_op_plans.h"
 
 namespace heddle {
 namespace {
 
-GemmSpec spec_of(std::int64_t n, std::int64_t k, int group, WeightType type = WeightType::kUint,
-                 ZeroPoint zero = ZeroPoint::kInt) {
+GemmSpec levels_spec(std::int64_t n, std::int64_t k, int group, WeightType type = WeightType::kUint,
+                     ZeroPoint zero = ZeroPoint::kInt) {
   GemmSpec spec = two_level_gemm(n, k, group);
   spec.weight.type = type;
   spec.weight.zero_point = zero;
   return spec;
-}
-
-WeightOpSpec op_of(const GemmSpec& spec) {
-  WeightOpSpec op;
-  op.shape = {spec.shape.n, spec.shape.k};
-  op.weight = spec.weight;
-  return op;
 }
 
 std::vector<std::uint16_t> random_w(const GemmSpec& spec, double offset = 0) {
@@ -60,7 +54,7 @@ double weight_at(const GemmSpec& spec, const QuantizedWeights& weights, std::int
 }
 
 TEST(TwoLevels, HaveAnAreaForChannelsBehindTheChunks) {
-  GemmSpec spec = spec_of(48, 256, 32);
+  GemmSpec spec = levels_spec(48, 256, 32);
   const WeightLayout layout = weight_layout(spec);
   EXPECT_EQ(layout.groups_per_chunk, 4);
   EXPECT_EQ(layout.scale_bytes, 16) << "a byte for each row";
@@ -78,8 +72,8 @@ TEST(TwoLevels, HaveAnAreaForChannelsBehindTheChunks) {
 
 // Rows g and g + 8 side by side, as scales always lie.
 TEST(TwoLevels, LieWhereTheKernelReadsThem) {
-  GemmSpec spec = spec_of(16, 128, 32);
-  QuantizedWeights weights = quantize_weights(op_of(spec), random_w(spec));
+  GemmSpec spec = levels_spec(16, 128, 32);
+  QuantizedWeights weights = quantize_weights(weight_op_of(spec), random_w(spec));
   for (std::size_t i = 0; i < 64; ++i) weights.scales[i] = 1;
   weights.scales[4 * 3 + 2] = 5;   // row 3, group 2
   weights.scales[4 * 11 + 2] = 7;  // row 11
@@ -96,9 +90,9 @@ TEST(TwoLevels, LieWhereTheKernelReadsThem) {
 
 TEST(TwoLevels, ArePackedAndUnpacked) {
   for (const bool gated : {false, true}) {
-    GemmSpec spec = spec_of(80, 416, 32, WeightType::kInt);
+    GemmSpec spec = levels_spec(80, 416, 32, WeightType::kInt);
     spec.epilogue.gated = gated;
-    const QuantizedWeights weights = quantize_weights(op_of(spec), random_w(spec, 0.5));
+    const QuantizedWeights weights = quantize_weights(weight_op_of(spec), random_w(spec, 0.5));
     const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
     const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
     EXPECT_EQ(back.codes, weights.codes);
@@ -114,9 +108,9 @@ TEST(TwoLevels, AreMadeFromW) {
   for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
       for (const double offset : {0.0, 2.0}) {
-        const GemmSpec spec = spec_of(24, 288, 96, type, zero);
+        const GemmSpec spec = levels_spec(24, 288, 96, type, zero);
         const std::vector<std::uint16_t> w = random_w(spec, offset);
-        const QuantizedWeights weights = quantize_weights(op_of(spec), w);
+        const QuantizedWeights weights = quantize_weights(weight_op_of(spec), w);
         EXPECT_NO_THROW(pack_weights(spec, weights));
         double error = 0, norm = 0;
         for (std::int64_t row = 0; row < 24; ++row) {
@@ -140,24 +134,24 @@ TEST(TwoLevels, AreMadeFromW) {
 
 // A range of 22 steps of 1 would cut off 7: two steps of it at a time are nearer.
 TEST(TwoLevels, SmallGroupsKeepTheirEnds) {
-  const GemmSpec spec = spec_of(8, 64, 32);
+  const GemmSpec spec = levels_spec(8, 64, 32);
   std::vector<std::uint16_t> w(8 * 64);
   const auto set = [&](std::size_t k, double value) {
     w[k] = float16_from_double(kBinary16, value);
   };
   set(0, 119);
   for (std::size_t k = 32; k < 64; ++k) set(k, k % 2 == 0 ? -11 : 11);
-  const QuantizedWeights weights = quantize_weights(op_of(spec), w);
+  const QuantizedWeights weights = quantize_weights(weight_op_of(spec), w);
   EXPECT_EQ(weights.scales[1], 2);
   EXPECT_LE(std::abs(weight_at(spec, weights, 0, 40) + 11), 1);
   EXPECT_LE(std::abs(weight_at(spec, weights, 0, 41) - 11), 1);
 }
 
 TEST(TwoLevels, RowsOfZeroAndOfNaN) {
-  const GemmSpec spec = spec_of(16, 64, 32);
+  const GemmSpec spec = levels_spec(16, 64, 32);
   std::vector<std::uint16_t> w(16 * 64);
   w[64 + 5] = 0x7C00;  // row 1
-  const QuantizedWeights weights = quantize_weights(op_of(spec), w);
+  const QuantizedWeights weights = quantize_weights(weight_op_of(spec), w);
   EXPECT_EQ(channel_scale(weights, 0), 0);
   EXPECT_TRUE(std::isnan(channel_scale(weights, 1)));
   EXPECT_EQ(weight_at(spec, weights, 2, 7), 0);
@@ -169,7 +163,7 @@ TEST(TwoLevels, PackingRefusesScalesByRowAndGroup) {
     std::function<void(QuantizedWeights&)> change;
     std::string says;
   };
-  const GemmSpec spec = spec_of(16, 64, 32);
+  const GemmSpec spec = levels_spec(16, 64, 32);
   // Of row 5 and group 1, whose codes are 0 to 15 and whose zero point is 8.
   constexpr std::size_t kAt = 2 * 5 + 1;
   const Case cases[] = {
@@ -180,7 +174,8 @@ TEST(TwoLevels, PackingRefusesScalesByRowAndGroup) {
       {[](QuantizedWeights& w) { w.zeros[kAt] = 7; },
        "a weight of 8, column 47, times the scale 16"},
   };
-  QuantizedWeights right = quantize_weights(op_of(spec), std::vector<std::uint16_t>(16 * 64));
+  QuantizedWeights right =
+      quantize_weights(weight_op_of(spec), std::vector<std::uint16_t>(16 * 64));
   for (std::size_t k = 0; k < 32; ++k) {
     right.codes[64 * 5 + 32 + k] = static_cast<std::uint8_t>(k % 16);
   }

@@ -3,32 +3,40 @@
 #ifndef HEDDLE_TESTS_GPU_BYTE_CASES_H_
 #define HEDDLE_TESTS_GPU_BYTE_CASES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "tests/byte_gemm.h"
+#include "tests/gpu/rotate.h"
 
 namespace heddle {
+
+// One type of each kind of sums: integers, and FP32.
+inline const std::vector<DType> kMultipliedBytes{DType::kInt8, DType::kFp8E4m3};
 
 struct ByteGemmCase {
   GemmSpec spec;
   std::vector<std::int64_t> m_list;
 };
 
-inline std::vector<ByteGemmCase> ragged_byte_cases(DType dtype) {
+// Each shape with one of the types.
+inline std::vector<ByteGemmCase> ragged_byte_cases(const std::vector<DType>& types) {
   std::vector<ByteGemmCase> cases;
-  for (const std::int64_t n : {8, 24, 128, 264, 1032}) {
-    for (const std::int64_t k : {32, 160, 896, 1056}) {
-      cases.push_back({byte_gemm(n, k, dtype), {1, 2, 9, 16, 17, 40, 64, 100, 200, 600}});
+  std::size_t i = 0;
+  for (const std::int64_t k : {32, 160, 896, 1056}) {
+    for (const std::int64_t n : {8, 24, 128, 264, 1032}) {
+      cases.push_back(
+          {byte_gemm(n, k, rotate(types, i++)), {1, 2, 9, 16, 17, 40, 64, 100, 200, 600}});
     }
   }
   return cases;
 }
 
-inline std::vector<ByteGemmCase> model_byte_cases(DType dtype) {
-  return {{byte_gemm(2112, 7168, dtype), {1, 16, 64, 256, 1024}},
-          {byte_gemm(576, 7168, dtype), {1, 64, 256, 1024}},
-          {byte_gemm(4096, 14336, dtype), {1, 16, 33, 64, 128, 512}}};
+inline std::vector<ByteGemmCase> model_byte_cases(const std::vector<DType>& types) {
+  return {{byte_gemm(2112, 7168, rotate(types, 0)), {1, 16, 64, 256, 1024}},
+          {byte_gemm(576, 7168, rotate(types, 1)), {1, 64, 256, 1024}},
+          {byte_gemm(4096, 14336, rotate(types, 2)), {1, 16, 33, 64, 128, 512}}};
 }
 
 // Of FP8.
@@ -65,14 +73,15 @@ inline std::vector<ByteGemmCase> byte_scale_cases(DType dtype) {
   return cases;
 }
 
-inline std::vector<ByteGemmCase> byte_surroundings(DType dtype) {
+// Each with one of the types.
+inline std::vector<ByteGemmCase> byte_surroundings(const std::vector<DType>& types) {
   std::vector<ByteGemmCase> cases;
   for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
-    GemmSpec spec = byte_gemm(528, 1056, dtype);
-    spec.output = output;
     for (const EpilogueSpec& epilogue :
          {EpilogueSpec{}, EpilogueSpec{true, Activation::kSilu, true},
           EpilogueSpec{true, Activation::kSilu, true, true}}) {
+      GemmSpec spec = byte_gemm(528, 1056, rotate(types, cases.size()));
+      spec.output = output;
       spec.epilogue = epilogue;
       cases.push_back({spec, {1, 20, 129, 300}});
     }

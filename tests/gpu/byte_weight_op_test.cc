@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/byte_gemm.h"
-#include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/weight_op_fixture.h"
 #include "tools/gpu_harness/dequantize_check.h"
 #include "tools/gpu_harness/quantize_check.h"
 
@@ -21,28 +21,17 @@ WeightOpSpec op_of(const GemmSpec& gemm, bool gated) {
   return spec;
 }
 
-class ByteWeightOpGpu : public OnGpu {
+class ByteWeightOpGpu : public WeightOpGpu {
  protected:
-  // In both types that W may have.
-  void check(Op op, WeightOpSpec spec) {
-    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-      if (dtype == DType::kBf16 && runtime().device_target().arch() < 80) continue;
-      spec.dtype = dtype;
-      const Spec of = Spec::from_weight_op(op, spec);
-      SCOPED_TRACE(of.canonical_json());
-      const Kernel kernel = runtime().kernel(of);
-      if (op == Op::kQuantizeWeight) {
-        EXPECT_EQ(run_quantize_weight(kernel, ++seed_).fault(), "");
-      } else {
-        const DequantizeCheck result = run_dequantize(kernel, ++seed_);
-        EXPECT_EQ(result.mismatches, 0U) << result.first_mismatch;
-        EXPECT_TRUE(result.guards_intact);
-      }
+  void run(const Kernel& kernel, std::uint32_t seed) override {
+    if (kernel.plan().spec.op() == Op::kQuantizeWeight) {
+      EXPECT_EQ(run_quantize_weight(kernel, seed).fault(), "");
+    } else {
+      const DequantizeCheck result = run_dequantize(kernel, seed);
+      EXPECT_EQ(result.mismatches, 0U) << result.first_mismatch;
+      EXPECT_TRUE(result.guards_intact);
     }
   }
-
- private:
-  std::uint32_t seed_ = 0;
 };
 
 TEST_F(ByteWeightOpGpu, EveryTypeAndScale) {
@@ -52,9 +41,9 @@ TEST_F(ByteWeightOpGpu, EveryTypeAndScale) {
         for (const bool gated : {false, true}) {
           GemmSpec gemm = byte_gemm(gated ? 272 : 264, 1056, type);
           gemm.weight.scale_dtype = scale;
-          check(op, op_of(gemm, gated));
+          add_both(op, op_of(gemm, gated));
           gemm.weight.group_size = kPerTensor;
-          if (op == Op::kDequantize) check(op, op_of(gemm, gated));
+          if (op == Op::kDequantize) add_both(op, op_of(gemm, gated));
         }
       }
     }
@@ -66,7 +55,7 @@ TEST_F(ByteWeightOpGpu, RaggedRows) {
   for (const Op op : {Op::kDequantize, Op::kQuantizeWeight}) {
     for (const std::int64_t n : {8, 16, 24, 1032}) {
       for (const std::int64_t k : {32, 96, 160, 480, 4096}) {
-        check(op, op_of(byte_gemm(n, k, DType::kInt8), false));
+        add_both(op, op_of(byte_gemm(n, k, DType::kInt8), false));
       }
     }
   }
@@ -79,8 +68,8 @@ TEST_F(ByteWeightOpGpu, Blocks) {
            {std::pair{8, 32}, {136, 416}, {200, 1056}, {1024, 1024}, {2112, 7168}}) {
         GemmSpec gemm = block_gemm(n, k);
         gemm.weight.type = type;
-        check(op, op_of(gemm, false));
-        if (n % 256 == 0) check(op, op_of(gemm, true));
+        add_both(op, op_of(gemm, false));
+        if (n % 256 == 0) add_both(op, op_of(gemm, true));
       }
     }
   }

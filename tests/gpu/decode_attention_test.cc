@@ -7,6 +7,8 @@
 #include "generator/decode/float16.h"
 #include "tests/attention_spec.h"
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/pairwise.h"
+#include "tests/gpu/rotate.h"
 #include "tools/gpu_harness/attention_check.h"
 
 namespace heddle {
@@ -26,13 +28,15 @@ class DecodeAttentionGpu : public OnGpu {
     const bool bf16 = kv.find(R"("dtype":"bf16")") != std::string::npos;
     specs_.push_back(attention_spec(kv, more, shape, bf16 || (!fp16 && specs_.size() % 2 == 1)));
   }
-  // All kernels are made at the same time; then each one runs.
+  // Of so many specs as have every pair of values all kernels are made at the same time; then each
+  // one runs.
   void TearDown() override {
     if (IsSkipped()) return;
-    if (only_makes(specs_)) return OnGpu::TearDown();
-    const std::vector<Kernel> kernels = runtime().prepare(specs_);
+    const std::vector<Spec> specs = pairwise(specs_);
+    if (only_makes(specs)) return OnGpu::TearDown();
+    const std::vector<Kernel> kernels = runtime().prepare(specs);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      SCOPED_TRACE(specs_[i].canonical_json());
+      SCOPED_TRACE(specs[i].canonical_json());
       EXPECT_EQ(fault_of(kernels[i], static_cast<std::uint32_t>(i)), "");
       if (HasFatalFailure()) return;
     }
@@ -69,6 +73,7 @@ constexpr AttentionShape kShapes[] = {{8, 2, 64, 1},  {4, 4, 128, 1}, {32, 2, 64
                                       {6, 2, 128, 3}, {12, 4, 96, 2}, {16, 1, 64, 8}};
 
 TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
+  constexpr const char* kCacheScales[] = {"fp16", "bf16", "fp32"};
   std::size_t turn = 0;
   for (const char* dtype : {"int8", "int4", "fp8_e4m3", "fp8_e5m2"}) {
     const bool integer = dtype[0] == 'i';
@@ -76,17 +81,15 @@ TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
                                     R"("group","group_size":32)", R"("group","group_size":64)"}) {
       for (const bool symmetric : {true, false}) {
         if (!symmetric && !integer) continue;
-        for (const char* scale : {"fp16", "bf16", "fp32"}) {
-          const bool tensor = std::string(granularity) == R"("tensor")";
-          if (tensor && std::string(scale) != "fp32") continue;
-          // Groups divide these heads.
-          const AttentionShape shape = kShapes[turn % 4];
-          add(std::string(R"("dtype":")") + dtype + R"(","granularity":)" + granularity +
-                  R"(,"scale_dtype":")" + scale + R"(","symmetric":)" +
-                  (symmetric ? "true," : "false,") + kLayouts[turn % 6],
-              kFeatures[turn / 2 % 8], shape);
-          ++turn;
-        }
+        const bool tensor = std::string(granularity) == R"("tensor")";
+        const char* scale = tensor ? "fp32" : rotate(kCacheScales, turn + turn / 9);
+        // Groups divide these heads.
+        const AttentionShape shape = kShapes[turn % 4];
+        add(std::string(R"("dtype":")") + dtype + R"(","granularity":)" + granularity +
+                R"(,"scale_dtype":")" + scale + R"(","symmetric":)" +
+                (symmetric ? "true," : "false,") + kLayouts[turn % 6],
+            kFeatures[turn / 2 % 8], shape);
+        ++turn;
       }
     }
   }
@@ -101,44 +104,37 @@ TEST_F(DecodeAttentionGpu, ScalesOfKeysPerChannel) {
   constexpr const char* kValues[] = {R"("v":{"dtype":"int8"})", R"("v":{"dtype":"int4"})",
                                      R"("v":{"dtype":"int8","granularity":"group"})",
                                      R"("v":{"dtype":"fp8_e4m3"})"};
+  constexpr AttentionShape kFewShapes[] = {{8, 2, 64, 1}, {32, 2, 128, 2}, {4, 4, 128, 8}};
   std::size_t turn = 0;
   for (const char* dtype : {"int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2"}) {
     for (const char* symmetric : {"true", "false"}) {
       if (symmetric[0] == 'f' && dtype[0] != 'i') continue;
       for (const char* scale : {"fp16", "bf16", "fp32"}) {
-        for (const AttentionShape& shape :
-             {AttentionShape{8, 2, 64, 1}, AttentionShape{32, 2, 128, 2},
-              AttentionShape{4, 4, 128, 8}}) {
-          add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype +
-                  R"(","symmetric":)" + symmetric + R"(,"scale_dtype":")" + scale + R"(",)" +
-                  kBlocks[turn % 5] + "," + kValues[turn % 4],
-              kFeatures[turn % 8], shape);
-          ++turn;
-        }
+        add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype + R"(","symmetric":)" +
+                symmetric + R"(,"scale_dtype":")" + scale + R"(",)" + kBlocks[turn % 5] + "," +
+                kValues[turn % 4],
+            kFeatures[turn % 8], rotate(kFewShapes, turn + turn / 3));
+        ++turn;
       }
     }
   }
   for (const AttentionShape& shape : {AttentionShape{8, 4, 192, 2}, AttentionShape{16, 8, 256, 1},
                                       AttentionShape{32, 8, 80, 3}, AttentionShape{71, 1, 64, 1}}) {
-    for (const char* symmetric : {"true", "false"}) {
-      add(R"("k":{"granularity":"channel","symmetric":)" + std::string(symmetric) + "}", "", shape);
-    }
+    const char* symmetric = turn++ % 2 == 0 ? "true" : "false";
+    add(R"("k":{"granularity":"channel","symmetric":)" + std::string(symmetric) + "}", "", shape);
   }
 }
 
 TEST_F(DecodeAttentionGpu, CodesOf2Bits) {
+  constexpr AttentionShape kFewShapes[] = {{8, 2, 128, 1}, {32, 2, 64, 1}, {6, 2, 128, 3}};
   std::size_t turn = 0;
   for (const char* granularity : {R"("tensor","scale_dtype":"fp32")", R"("token")", R"("head")",
                                   R"("group","group_size":64)"}) {
     for (const char* symmetric : {"true", "false"}) {
-      for (const AttentionShape& shape :
-           {AttentionShape{8, 2, 128, 1}, AttentionShape{32, 2, 64, 1},
-            AttentionShape{6, 2, 128, 3}}) {
-        add(std::string(R"("dtype":"int2","granularity":)") + granularity + R"(,"symmetric":)" +
-                symmetric + "," + kLayouts[turn % 6],
-            kFeatures[turn % 8], shape);
-        ++turn;
-      }
+      add(std::string(R"("dtype":"int2","granularity":)") + granularity + R"(,"symmetric":)" +
+              symmetric + "," + kLayouts[turn % 6],
+          kFeatures[turn % 8], rotate(kFewShapes, turn));
+      ++turn;
     }
   }
   add(R"("k":{"dtype":"int2","granularity":"group","group_size":64},"v":{"dtype":"int4"})", "",
@@ -150,7 +146,8 @@ TEST_F(DecodeAttentionGpu, Nvfp4) {
   for (const AttentionShape& shape : {AttentionShape{8, 2, 128, 1}, AttentionShape{32, 2, 64, 1},
                                       AttentionShape{6, 2, 128, 3}, AttentionShape{16, 1, 128, 8},
                                       AttentionShape{8, 4, 256, 2}, AttentionShape{71, 1, 64, 1}}) {
-    for (const char* layout : kLayouts) {
+    for (int i = 0; i < 2; ++i) {
+      const char* layout = rotate(kLayouts, turn / 2 + 3 * i);
       add(std::string(R"("dtype":"nvfp4",)") + layout, kFeatures[turn % 8], shape);
       ++turn;
     }
@@ -168,11 +165,12 @@ TEST_F(DecodeAttentionGpu, Nvfp4) {
 
 TEST_F(DecodeAttentionGpu, CachesOf16Bits) {
   std::size_t turn = 0;
-  for (const AttentionShape& shape : kShapes) {
-    for (const char* layout : kLayouts) {
-      const char* features = kFeatures[turn++ % 8];
-      add(std::string(R"("dtype":"fp16",)") + layout, features, shape);
-      add(std::string(R"("dtype":"bf16",)") + layout, features, shape);
+  for (std::size_t i = 0; i < std::size(kShapes); ++i) {
+    for (std::size_t j = i % 2; j < std::size(kLayouts); j += 2) {  // every second layout
+      const char* features = rotate(kFeatures, turn++);
+      for (const char* dtype : {R"("dtype":"fp16",)", R"("dtype":"bf16",)"}) {
+        add(std::string(dtype) + kLayouts[j], features, kShapes[i]);
+      }
     }
   }
 }
@@ -194,16 +192,20 @@ TEST_F(DecodeAttentionGpu, KAndVDiffer) {
 }
 
 TEST_F(DecodeAttentionGpu, ShapesOfModels) {
+  constexpr const char* kCaches[] = {R"("dtype":"int8")", R"("dtype":"int4")",
+                                     R"("dtype":"fp8_e4m3","page_size":1)",
+                                     R"("dtype":"fp16","page_size":256)", R"("dtype":"bf16")"};
+  std::size_t i = 0;
   for (const AttentionShape& shape :
        {AttentionShape{32, 8, 128, 1}, AttentionShape{64, 8, 128, 1},
         AttentionShape{32, 32, 128, 1}, AttentionShape{71, 1, 64, 1}, AttentionShape{16, 8, 256, 1},
         AttentionShape{8, 4, 192, 2}, AttentionShape{32, 8, 80, 1},
         AttentionShape{28, 4, 128, 4}}) {
-    add(R"("dtype":"int8")", "", shape);
-    if (shape.head_dim % 32 == 0) add(R"("dtype":"int4")", "", shape);
-    add(R"("dtype":"fp8_e4m3","page_size":1)", "", shape);
-    add(R"("dtype":"fp16","page_size":256)", "", shape);
-    add(R"("dtype":"bf16")", "", shape);
+    for (std::size_t j = 0; j < 3; ++j, ++i) {
+      const std::string cache = rotate(kCaches, i);
+      if (cache == kCaches[1] && shape.head_dim % 32 != 0) continue;
+      add(cache, "", shape);
+    }
   }
 }
 

@@ -23,8 +23,6 @@ constexpr std::int64_t kMostM = 600;
 // Rounding the outputs to FP16 gives an error of about 2e-4.
 constexpr double kErrorLimit = 5e-4;
 
-const cuda::Driver& cu() { return cuda::driver(); }
-
 GemmSpec wide(std::int64_t n, std::int64_t k) {
   GemmSpec spec;
   spec.shape = {n, k, 1, kMostM};

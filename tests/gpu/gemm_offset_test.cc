@@ -1,6 +1,7 @@
 // Shards that begin inside of a group on the GPU: every family, with groups cut in every way.
 #include <string>
 
+#include "generator/target/capabilities.h"
 #include "tests/gemm_tile.h"
 #include "tests/gpu/gemm_fixture.h"
 
@@ -31,7 +32,7 @@ TEST_F(OffsetGpu, EveryCut) {
         GemmSpec spec =
             cut(1032, 2784, dtype, c, scale == dtype ? ZeroPoint::kInt : ZeroPoint::kNone);
         spec.weight.scale_dtype = scale;
-        check(spec, tokens);
+        check_in_turn(spec, tokens);
       }
     }
   }
@@ -39,7 +40,7 @@ TEST_F(OffsetGpu, EveryCut) {
 
 TEST_F(OffsetGpu, LargeShards) {
   for (const Cut& c : {Cut{128, 96}, {128, 32}}) {
-    check(cut(8192, 3456, DType::kFp16, c, ZeroPoint::kInt), {1, 16, 64, 256, 512});
+    check_in_turn(cut(8192, 3456, DType::kFp16, c, ZeroPoint::kInt), {1, 16, 64, 256, 512});
   }
 }
 
@@ -48,13 +49,13 @@ TEST_F(OffsetGpu, EveryWidth) {
     GemmSpec spec = cut(520, 1376, bits % 2 == 0 ? DType::kFp16 : DType::kBf16,
                         {bits % 3 == 0 ? 64 : 128, 16 * (1 + bits % 3)}, ZeroPoint::kInt);
     spec.weight.bits = bits;
-    check(spec, {1, 8, 16, 40, 130});
+    check_in_turn(spec, {1, 8, 16, 40, 130});
   }
 }
 
 TEST_F(OffsetGpu, FloatZeroPoints) {
   for (const Cut& c : kCuts) {
-    check(cut(520, 1376, DType::kFp16, c, ZeroPoint::kFloat), {1, 8, 16, 40, 130});
+    check_in_turn(cut(520, 1376, DType::kFp16, c, ZeroPoint::kFloat), {1, 8, 16, 40, 130});
   }
 }
 
@@ -67,7 +68,7 @@ TEST_F(OffsetGpu, ScalesOfEightBits) {
       GemmSpec spec = cut(1032, 1376, dtype, c, ZeroPoint::kNone);
       spec.weight.type = WeightType::kE2m1;
       spec.weight.scale_dtype = scale;
-      check(spec, {1, 4, 8, 16, 33, 64, 130});
+      check_in_turn(spec, {1, 4, 8, 16, 33, 64, 130});
     }
   }
 }
@@ -79,33 +80,37 @@ TEST_F(OffsetGpu, EveryPath) {
     for (const Cut& c : kCuts) {
       GemmSpec spec = cut(520, 1376, DType::kFp16, c, ZeroPoint::kInt);
       spec.path = path;
-      check(spec, {1, 8, 16, 33, 65, 130});
+      check_in_turn(spec, {1, 8, 16, 33, 65, 130});
     }
   }
 }
 
 TEST_F(OffsetGpu, TilesOfBulkCopies) {
-  if (target().arch() < 90) GTEST_SKIP() << "bulk copies are of sm_90 and later";
+  if (!is_hopper(target())) GTEST_SKIP() << "warps along N are for sm_90";
+  constexpr DType kScales[] = {DType::kFp16, DType::kFp32};
+  std::size_t i = 0;
   for (const Cut& c : kCuts) {
-    for (const DType scale : {DType::kFp16, DType::kFp32}) {
-      GemmSpec spec = cut(1000, 2208, DType::kFp16, c, ZeroPoint::kInt);
-      spec.shape.m_max = 32;
-      spec.path = Path::kHopper;
-      spec.tile = tile_of(48, 512, 1, 4);
-      spec.weight.scale_dtype = scale;
-      check(spec, {1, 8, 16, 31});
-    }
+    GemmSpec spec = cut(1000, 2208, DType::kFp16, c, ZeroPoint::kInt);
+    spec.shape.m_max = 32;
+    spec.path = Path::kHopper;
+    spec.tile = tile_of(48, 512, 1, 4);
+    spec.weight.scale_dtype = rotate(kScales, i++);
+    check_in_turn(spec, {1, 8, 16, 31});
   }
 }
 
-TEST_F(OffsetGpu, ProductsWithOneToken) {
+TEST_F(OffsetGpu, ProductsWithFewTokens) {
   const auto is_gemv = [](const PlannedKernel& one) { return one.family->name() == "gemv"; };
-  for (const Cut& c : kCuts) {
-    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt, ZeroPoint::kFloat}) {
-      GemmSpec spec = cut(1032, 1376, DType::kFp16, c, zero);
-      spec.shape.m_max = 1;
-      check_kernel(spec, is_gemv, {1});
-    }
+  constexpr ZeroPoint kZeroPoints[] = {ZeroPoint::kNone, ZeroPoint::kInt, ZeroPoint::kFloat};
+  constexpr ZeroPoint kZeroPointsOfStreams[] = {ZeroPoint::kNone, ZeroPoint::kInt};
+  for (std::size_t i = 0; i < std::size(kCuts); ++i) {
+    GemmSpec spec = cut(1032, 1376, DType::kFp16, kCuts[i], rotate(kZeroPoints, i));
+    spec.shape.m_max = 1;
+    check_kernel(spec, is_gemv, {1});
+    if (!has_multicast(target())) continue;
+    spec.shape.m_max = 16;
+    spec.weight.zero_point = rotate(kZeroPointsOfStreams, i);
+    check_in_turn(spec, {{1, 8}, {9, 16}}, is_stream, kStreamTokens);
   }
 }
 

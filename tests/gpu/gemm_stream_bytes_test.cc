@@ -14,11 +14,8 @@ namespace {
 
 using device::TokenValues;
 
-const std::vector<std::int64_t> kTokens{1, 2, 3, 5, 8, 9, 16};
-constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
-
 // By warps along K, which streams alone have.
-GemmSpec streamed(GemmSpec spec, int split = 1) {
+GemmSpec streamed_bytes(GemmSpec spec, int split = 1) {
   const std::int64_t chunks = device::ceil_div(spec.shape.k, WeightLayout::kChunkK) / split;
   spec.shape.m_max = 16;
   spec.path = Path::kHopper;
@@ -36,14 +33,14 @@ class StreamBytesGpu : public GemmGpu {
 };
 
 TEST_F(StreamBytesGpu, OfEveryTypeAndGroup) {
-  for (const DType dtype : kTypes) {
+  constexpr ZeroPoint kZeroPoints[] = {ZeroPoint::kNone, ZeroPoint::kInt};
+  std::size_t i = 0;
+  for (const DType dtype : kEightBitTypes) {
     for (const int group : {32, 64, 96, 128, 256, kPerChannel, kPerTensor}) {
-      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        GemmSpec spec = streamed(four_bit_gemm(1000, 2304, dtype, group));
-        spec.weight.zero_point = zero;
-        if (group % 64 == 0) spec.weight.type = WeightType::kInt;
-        check(spec, kTokens);
-      }
+      GemmSpec spec = streamed_bytes(four_bit_gemm(1000, 2304, dtype, group));
+      spec.weight.zero_point = rotate(kZeroPoints, i++);
+      if (group % 64 == 0) spec.weight.type = WeightType::kInt;
+      check_in_turn(spec, kStreamTokens);
     }
   }
 }
@@ -51,61 +48,66 @@ TEST_F(StreamBytesGpu, OfEveryTypeAndGroup) {
 // Fewer chunks than warps, warps with more chunks than others, an end of K inside of a stage and of
 // a chunk, more row blocks than a round has.
 TEST_F(StreamBytesGpu, OfRaggedShapes) {
-  for (const DType dtype : {DType::kInt8, DType::kFp8E4m3}) {
-    for (const std::int64_t n : {8, 24, 136, 4352}) {
-      for (const std::int64_t k : {32, 160, 896, 2208}) {
-        check(streamed(four_bit_gemm(n, k, dtype, 32)), {1, 2, 7, 15});
-      }
+  constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3};
+  constexpr std::int64_t kRows[] = {8, 24, 136, 4352};
+  constexpr std::int64_t kColumns[] = {32, 160, 896, 2208};
+  for (std::size_t i = 0; i < std::size(kRows); ++i) {
+    for (std::size_t j = 0; j < std::size(kColumns); ++j) {
+      check_in_turn(streamed_bytes(four_bit_gemm(kRows[i], kColumns[j], rotate(kTypes, i + j), 32)),
+                    {1, 2, 7, 15});
     }
-    check(streamed(four_bit_gemm(17000, 1280, dtype)), {1, 7, 16});
+  }
+  for (const DType dtype : kTypes) {
+    check_in_turn(streamed_bytes(four_bit_gemm(17000, 1280, dtype)), {1, 7, 16});
   }
 }
 
 TEST_F(StreamBytesGpu, OfTwoLevels) {
   for (const int group : {32, 64, 96, 128, 384}) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-      GemmSpec spec = streamed(two_level_gemm(1000, 2304, group));
+      GemmSpec spec = streamed_bytes(two_level_gemm(1000, 2304, group));
       spec.weight.zero_point = zero;
       if (group % 64 == 0) spec.weight.type = WeightType::kInt;
-      check(spec, kTokens);
+      check_in_turn(spec, kStreamTokens);
     }
   }
 }
 
 TEST_F(StreamBytesGpu, WithKOverTheBlocksOfACluster) {
+  std::size_t i = 0;
   for (const int split : {2, 3, 4, 8}) {
-    for (const DType dtype : kTypes) {
-      check(streamed(four_bit_gemm(4128, 2560, dtype, 64), split), kTokens);
-      check(streamed(four_bit_gemm(264, 7168, dtype, kPerChannel), split), kTokens);
+    for (const DType dtype : kEightBitTypes) {
+      const GemmSpec specs[] = {four_bit_gemm(4128, 2560, dtype, 64),
+                                four_bit_gemm(264, 7168, dtype, kPerChannel)};
+      check_in_turn(streamed_bytes(rotate(specs, i++), split), kStreamTokens);
     }
-    check(streamed(two_level_gemm(264, 2560, 32), split), kTokens);
+    check_in_turn(streamed_bytes(two_level_gemm(264, 2560, 32), split), kStreamTokens);
   }
 }
 
 // Scales, a shard that begins inside of a group, and what surrounds the product.
 TEST_F(StreamBytesGpu, WithEverythingAround) {
-  for (const DType dtype : kTypes) {
-    GemmSpec scales = streamed(four_bit_gemm(520, 1152, dtype));
+  int i = 0;
+  for (const DType dtype : kEightBitTypes) {
+    GemmSpec scales = streamed_bytes(four_bit_gemm(520, 1152, dtype));
     scales.weight.scale_dtype = DType::kFp32;
     scales.activation_scale.granularity = RowGranularity::kTensor;
-    check(scales, kTokens);
-    GemmSpec shard = streamed(four_bit_gemm(520, 1120, dtype));
+    check_in_turn(scales, kStreamTokens);
+    GemmSpec shard = streamed_bytes(four_bit_gemm(520, 1120, dtype));
     shard.weight.group_offset = 32;
     shard.weight.zero_point = ZeroPoint::kInt;
-    check(shard, kTokens);
+    check_in_turn(shard, kStreamTokens);
     for (const DType output : {DType::kFp16, DType::kBf16, DType::kFp32}) {
       const int group = output == DType::kBf16 ? kPerChannel : 128;
-      GemmSpec spec = streamed(four_bit_gemm(528, 1152, dtype, group));
+      GemmSpec spec = streamed_bytes(four_bit_gemm(528, 1152, dtype, group));
       spec.output = output;
-      for (const bool gated : {false, true}) {
-        spec.epilogue = {true, Activation::kSilu, true, gated};
-        check(spec, kTokens);
-      }
+      spec.epilogue = {true, Activation::kSilu, true, i++ % 2 == 1};  // with gates and without
+      check_in_turn(spec, kStreamTokens);
     }
-    GemmSpec codes = streamed(four_bit_gemm(528, 1152, dtype));
+    GemmSpec codes = streamed_bytes(four_bit_gemm(528, 1152, dtype));
     codes.output = DType::kFp8E4m3;
     codes.output_scale.granularity = RowGranularity::kTensor;
-    check(codes, kTokens);
+    check_in_turn(codes, kStreamTokens);
   }
 }
 
@@ -121,22 +123,24 @@ TEST_F(StreamBytesGpu, WithTokensOfEveryWay) {
                            {DType::kFp8E4m3, TokenValues::kFp8InLoop, true},
                            {DType::kFp8E4m3, TokenValues::kFp8InLoop, false},
                            {DType::kFp8E5m2, TokenValues::kFp8OnTheWay, false}};
+  constexpr std::int64_t kColumns[] = {2208, 4096};
+  std::size_t i = 0;
   for (const Way& way : kWays) {
     const auto goes_so = [&](const PlannedKernel& kernel) {
       const auto* config = config_if<device::StreamConfig>(kernel);
       return config && config->token_values == way.values && config->bulk_tokens == way.is_bulk;
     };
     for (const int split : {1, 4}) {
-      for (const std::int64_t k : {2208, 4096}) {
-        GemmSpec spec = streamed(four_bit_gemm(1000, k, way.dtype, 32), split);
-        spec.weight.zero_point = ZeroPoint::kInt;
-        spec.shape.m_min = 9;
-        check_kernel(spec, goes_so, {9, 13, 16});
-        spec.shape.m_min = 1;
-        spec.shape.m_max = 8;
-        if (!way.is_bulk) check_kernel(spec, goes_so, {1, 5, 8});
-      }
+      const std::int64_t k = rotate(kColumns, i++);
+      GemmSpec spec = streamed_bytes(four_bit_gemm(1000, k, way.dtype, 32), split);
+      spec.weight.zero_point = ZeroPoint::kInt;
+      spec.shape.m_min = 9;
+      check_kernel(spec, goes_so, {9, 13, 16});
+      spec.shape.m_min = 1;
+      spec.shape.m_max = 8;
+      if (!way.is_bulk) check_kernel(spec, goes_so, {1, 5, 8});
     }
+    ++i;  // the other split for each K
   }
 }
 
@@ -144,7 +148,8 @@ TEST_F(StreamBytesGpu, WithTokensOfEveryWay) {
 // multiplies them.
 TEST_F(StreamBytesGpu, GivesTheBitsOfWgmma) {
   if (!has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
-  const std::int64_t m_list[] = {1, 8, 16};
+  constexpr std::int64_t kTokens[] = {1, 8, 16};
+  std::size_t number = 0;
   for (GemmSpec spec : {four_bit_gemm(528, 2560, DType::kInt8, kPerChannel),
                         two_level_gemm(528, 2560, 32), two_level_gemm(528, 2560)}) {
     spec.shape.m_max = 16;
@@ -153,23 +158,22 @@ TEST_F(StreamBytesGpu, GivesTheBitsOfWgmma) {
     GemmSpec by_wgmma = spec;
     by_wgmma.tile.m = 16;
     by_wgmma.tile.n = 128;
-    std::vector<Spec> specs{Spec::from_gemm(by_wgmma)};
-    for (const int split : {1, 4}) specs.push_back(Spec::from_gemm(streamed(spec, split)));
-    if (only_makes(specs)) continue;
+    const std::int64_t m = rotate(kTokens, number++);
+    std::vector<Plan> plans{plan_of(by_wgmma, {m})};
+    for (const int split : {1, 4}) plans.push_back(plan_of(streamed_bytes(spec, split), {m}));
+    if (only_makes(plans)) continue;
     const cuda::CurrentContext context;
     GemmProblem problem(spec, 16);
-    for (const std::int64_t m : m_list) {
-      std::vector<std::vector<std::uint8_t>> outputs;
-      for (const Spec& one : specs) {
-        const auto kernel = runtime().kernel<GemmKernel>(one);
-        problem.renew_workspace(kernel);
-        problem.poison_output(m);
-        kernel.launch(problem.args(m), problem.stream().get());
-        outputs.push_back(read_output(problem, m));
-      }
-      for (std::size_t i = 1; i < outputs.size(); ++i) {
-        EXPECT_EQ(outputs[0], outputs[i]) << specs[i].canonical_json() << " M = " << m;
-      }
+    std::vector<std::vector<std::uint8_t>> outputs;
+    for (const Plan& plan : plans) {
+      const GemmKernel kernel(runtime().load(plan));
+      problem.renew_workspace(kernel);
+      problem.poison_output(m);
+      kernel.launch(problem.args(m), problem.stream().get());
+      outputs.push_back(read_output(problem, m));
+    }
+    for (std::size_t i = 1; i < outputs.size(); ++i) {
+      EXPECT_EQ(outputs[0], outputs[i]) << plans[i].spec.canonical_json() << " M = " << m;
     }
   }
 }

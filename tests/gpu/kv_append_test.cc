@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/pairwise.h"
+#include "tests/gpu/rotate.h"
 #include "tools/gpu_harness/kv_append_check.h"
 
 namespace heddle {
@@ -19,14 +21,16 @@ class KvAppendGpu : public OnGpu {
                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}"));
   }
 
-  // All kernels are made at the same time; then each one runs.
+  // Of so many specs as have every pair of values all kernels are made at the same time; then each
+  // one runs.
   void TearDown() override {
     if (IsSkipped()) return;
-    if (only_makes(specs_)) return OnGpu::TearDown();
-    const std::vector<Kernel> kernels = runtime().prepare(specs_);
+    const std::vector<Spec> specs = pairwise(specs_);
+    if (only_makes(specs)) return OnGpu::TearDown();
+    const std::vector<Kernel> kernels = runtime().prepare(specs);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       EXPECT_EQ(run_kv_append(kernels[i], static_cast<std::uint32_t>(i)).fault(), "")
-          << specs_[i].canonical_json();
+          << specs[i].canonical_json();
     }
   }
 
@@ -69,25 +73,23 @@ TEST_F(KvAppendGpu, ScalesPerChannel) {
   int turn = 0;
   for (const char* dtype : {"int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2"}) {
     for (const int tokens : {32, 64, 96, 128, 256}) {
-      for (const bool symmetric : {true, false}) {
-        if (!symmetric && dtype[0] != 'i') continue;
-        constexpr const char* kCacheScales[] = {"fp16", "bf16", "fp32"};
-        const std::string block = std::to_string(tokens);
-        const std::string layouts[] = {R"("page_size":)" + (tokens == 96   ? "192"
-                                                            : tokens < 128 ? "128"
-                                                                           : block),
-                                       R"("layout":"contiguous","order":"nhd")",
-                                       R"("order":"nhd","page_size":)" + block,
-                                       R"("layout":"contiguous")"};
-        constexpr int kDims[] = {64, 128, 80, 48, 256};
-        // What the rotations turn, a head has.
-        const int head_dim = kDims[turn % 5];
-        add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype +
-                R"(","group_size":)" + block + R"(,"scale_dtype":")" + kCacheScales[turn % 3] +
-                R"(","symmetric":)" + (symmetric ? "true}," : "false},") + layouts[turn % 4],
-            kRopes[turn / 2 % 4], 1 + turn % 4, head_dim);
-        ++turn;
-      }
+      const bool symmetric = turn % 2 == 0 || dtype[0] != 'i';
+      constexpr const char* kCacheScales[] = {"fp16", "bf16", "fp32"};
+      const std::string block = std::to_string(tokens);
+      const std::string layouts[] = {R"("page_size":)" + (tokens == 96   ? "192"
+                                                          : tokens < 128 ? "128"
+                                                                         : block),
+                                     R"("layout":"contiguous","order":"nhd")",
+                                     R"("order":"nhd","page_size":)" + block,
+                                     R"("layout":"contiguous")"};
+      constexpr int kDims[] = {64, 128, 80, 48, 256};
+      // What the rotations turn, a head has.
+      const int head_dim = kDims[(turn + turn / 5) % 5];
+      add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype + R"(","group_size":)" +
+              block + R"(,"scale_dtype":")" + kCacheScales[turn % 3] + R"(","symmetric":)" +
+              (symmetric ? "true}," : "false},") + layouts[turn / 2 % 4],
+          kRopes[turn / 3 % 4], 1 + turn % 4, head_dim);
+      ++turn;
     }
   }
   // V in each way of its own.
@@ -142,20 +144,22 @@ TEST_F(KvAppendGpu, QueryNormAndScaling) {
   const char* norms[] = {"", R"(,"norm":{"epsilon":1e-6})",
                          R"(,"norm":{"epsilon":1e-5,"weight_offset":1})"};
   constexpr int kDims[] = {64, 128, 80, 256};
-  int turn = 0;
-  for (const char* kv :
-       {R"("dtype":"int8")", R"("dtype":"int4","granularity":"group","group_size":16)",
-        R"("dtype":"fp8_e4m3","granularity":"token")", R"("dtype":"fp8_e5m2")",
-        R"("dtype":"nvfp4")", R"("dtype":"fp16")",
-        R"("k":{"granularity":"channel","group_size":64},"v":{"dtype":"int4"})"}) {
-    for (const std::string& rope : ropes) {
-      const int heads = 1 + turn % 4;
-      std::string more = rope + norms[turn % 3];
-      const int times = turn % 3 == 0 || turn % 5 != 0 ? 1 + turn % 5 : 0;  // Q or a norm, or both
+  const char* caches[] = {R"("dtype":"int8")",
+                          R"("dtype":"int4","granularity":"group","group_size":16)",
+                          R"("dtype":"fp8_e4m3","granularity":"token")",
+                          R"("dtype":"fp8_e5m2")",
+                          R"("dtype":"nvfp4")",
+                          R"("dtype":"fp16")",
+                          R"("k":{"granularity":"channel","group_size":64},"v":{"dtype":"int4"})"};
+  for (std::size_t i = 0; i < std::size(ropes); ++i) {
+    for (std::size_t j = 0; j < std::size(norms); ++j) {
+      const std::size_t turn = 3 * i + j;
+      const auto heads = static_cast<int>(1 + turn % 4);
+      std::string more = ropes[i] + norms[j];
+      const std::size_t times = j == 0 || turn % 5 != 0 ? 1 + turn % 5 : 0;  // Q or a norm, or both
       if (times != 0) more += R"(,"query":{"heads":)" + std::to_string(times * heads) + "}";
-      add(std::string(kv) + (turn % 2 == 0 ? R"(,"order":"nhd")" : ""), more, heads,
-          kDims[turn % 4]);
-      ++turn;
+      add(std::string(rotate(caches, i + 2 * j)) + (turn % 2 == 0 ? R"(,"order":"nhd")" : ""), more,
+          heads, rotate(kDims, turn));
     }
   }
 }

@@ -19,8 +19,6 @@ Spec gemm_spec(std::int64_t m_max) {
   return Spec::from_gemm(spec);
 }
 
-const cuda::Driver& cu() { return cuda::driver(); }
-
 class PrepareGpu : public testing::Test {
  protected:
   void SetUp() override {

@@ -6,6 +6,9 @@
 
 namespace heddle {
 
+// The name is short because every call of the driver begins with it.
+inline const cuda::Driver& cu() { return cuda::driver(); }
+
 class PrimaryContext {
  public:
   explicit PrimaryContext(cuda::CUdevice device = 0) : device_(device) {

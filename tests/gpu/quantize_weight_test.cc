@@ -2,34 +2,21 @@
 // host. Skips where there is no GPU.
 #include <gtest/gtest.h>
 
-#include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/weight_op_fixture.h"
 #include "tools/gpu_harness/quantize_check.h"
 
 namespace heddle {
 namespace {
 
-class QuantizeWeightGpu : public OnGpu {
+class QuantizeWeightGpu : public WeightOpGpu {
  protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    bf16_ = runtime().device_target().arch() >= 80;
+  void add(const WeightOpSpec& spec) { add_both(Op::kQuantizeWeight, spec); }
+  void run(const Kernel& kernel, std::uint32_t seed) override {
+    EXPECT_EQ(run_quantize_weight(kernel, seed).fault(), "");
   }
-
-  // From FP16 and from BF16 in turn.
-  void check(WeightOpSpec op) {
-    op.dtype = bf16_ && ++seed_ % 2 == 0 ? DType::kBf16 : DType::kFp16;
-    const Spec spec = Spec::from_weight_op(Op::kQuantizeWeight, op);
-    SCOPED_TRACE(spec.canonical_json());
-    EXPECT_EQ(run_quantize_weight(runtime().kernel(spec), seed_).fault(), "");
-  }
-
- private:
-  std::uint32_t seed_ = 0;
-  bool bf16_ = false;
 };
 
-WeightOpSpec spec_of(std::int64_t n, std::int64_t k, int group) {
+WeightOpSpec quantize_spec(std::int64_t n, std::int64_t k, int group) {
   WeightOpSpec spec;
   spec.shape = {n, k};
   spec.weight.group_size = group;
@@ -45,12 +32,12 @@ TEST_F(QuantizeWeightGpu, EveryIntegerAndScale) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
         if (bits == 1 && zero == ZeroPoint::kNone) continue;
         for (const DType scale : kQuantizeScales) {
-          WeightOpSpec spec = spec_of(264, 1056, 32);
+          WeightOpSpec spec = quantize_spec(264, 1056, 32);
           spec.weight.bits = bits;
           spec.weight.type = type;
           spec.weight.zero_point = zero;
           spec.weight.scale_dtype = scale;
-          check(spec);
+          add(spec);
         }
       }
     }
@@ -65,11 +52,11 @@ TEST_F(QuantizeWeightGpu, EveryFloatAndScale) {
                                    {WeightType::kE2m1, 4}}) {
     for (const DType scale : kQuantizeScales) {
       for (const int group : {32, kPerChannel}) {
-        WeightOpSpec spec = spec_of(264, 1056, group);
+        WeightOpSpec spec = quantize_spec(264, 1056, group);
         spec.weight.type = type;
         spec.weight.bits = bits;
         spec.weight.scale_dtype = scale;
-        check(spec);
+        add(spec);
       }
     }
   }
@@ -79,9 +66,9 @@ TEST_F(QuantizeWeightGpu, EveryFloatAndScale) {
 TEST_F(QuantizeWeightGpu, EveryGroup) {
   for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
     for (const int group : {16, 32, 48, 64, 96, 128, 160, 256, 384, 640, 1920, 3840, kPerChannel}) {
-      WeightOpSpec spec = spec_of(72, 3840, group);
+      WeightOpSpec spec = quantize_spec(72, 3840, group);
       spec.weight.zero_point = zero;
-      check(spec);
+      add(spec);
     }
   }
 }
@@ -89,8 +76,8 @@ TEST_F(QuantizeWeightGpu, EveryGroup) {
 TEST_F(QuantizeWeightGpu, RaggedShapes) {
   for (const std::int64_t n : {8, 16, 24, 1032}) {
     for (const std::int64_t k : {32, 96, 160, 480, 1056}) {
-      check(spec_of(n, k, 32));
-      check(spec_of(n, k, kPerChannel));
+      add(quantize_spec(n, k, 32));
+      add(quantize_spec(n, k, kPerChannel));
     }
   }
 }
@@ -99,10 +86,10 @@ TEST_F(QuantizeWeightGpu, GatesAndUps) {
   for (const std::int64_t n : {16, 48, 1040}) {
     for (const int group : {32, 96, kPerChannel}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        WeightOpSpec spec = spec_of(n, 480, group);
+        WeightOpSpec spec = quantize_spec(n, 480, group);
         spec.weight.zero_point = zero;
         spec.gated = true;
-        check(spec);
+        add(spec);
       }
     }
   }
@@ -111,9 +98,9 @@ TEST_F(QuantizeWeightGpu, GatesAndUps) {
 TEST_F(QuantizeWeightGpu, EveryInterleave) {
   for (const Interleave interleave :
        {Interleave::kLinear, Interleave::kAwq, Interleave::kEvenOdd, Interleave::kTrtllm}) {
-    WeightOpSpec spec = spec_of(72, 416, 32);
+    WeightOpSpec spec = quantize_spec(72, 416, 32);
     spec.weight.interleave = interleave;
-    check(spec);
+    add(spec);
   }
 }
 

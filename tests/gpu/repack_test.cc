@@ -11,26 +11,22 @@
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/integer_layer.h"
 #include "tests/checkpoint/test_util.h"
-#include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/weight_op_fixture.h"
 #include "tools/gpu_harness/repack_check.h"
 
 namespace heddle {
 namespace {
 
-class RepackGpu : public OnGpu {
+class RepackGpu : public WeightOpGpu {
  protected:
-  void check(const WeightOpSpec& op) {
-    const Spec spec = Spec::from_weight_op(Op::kRepack, op);
-    SCOPED_TRACE(spec.canonical_json());
-    EXPECT_EQ(run_repack(runtime().kernel(spec), ++seed_).fault(), "");
+  void add(const WeightOpSpec& spec) { WeightOpGpu::add(Op::kRepack, spec); }
+  void run(const Kernel& kernel, std::uint32_t seed) override {
+    EXPECT_EQ(run_repack(kernel, seed).fault(), "");
   }
-
- private:
-  std::uint32_t seed_ = 0;
 };
 
-WeightOpSpec spec_of(CheckpointFormat format, int bits, std::int64_t n, std::int64_t k, int group,
-                     ZeroPoint zero = ZeroPoint::kInt, DType scale = DType::kFp16) {
+WeightOpSpec repack_spec(CheckpointFormat format, int bits, std::int64_t n, std::int64_t k,
+                         int group, ZeroPoint zero = ZeroPoint::kInt, DType scale = DType::kFp16) {
   WeightOpSpec spec;
   spec.shape = {n, k};
   spec.format = format;
@@ -41,12 +37,12 @@ WeightOpSpec spec_of(CheckpointFormat format, int bits, std::int64_t n, std::int
   return spec;
 }
 
-struct Source {
+struct RepackSource {
   CheckpointFormat format;
   int bits;
 };
 
-const Source kSources[] = {
+const RepackSource kSources[] = {
     {CheckpointFormat::kAwq, 4},    {CheckpointFormat::kGptq, 2},   {CheckpointFormat::kGptq, 3},
     {CheckpointFormat::kGptq, 4},   {CheckpointFormat::kGptq, 8},   {CheckpointFormat::kGptqV2, 2},
     {CheckpointFormat::kGptqV2, 3}, {CheckpointFormat::kGptqV2, 4}, {CheckpointFormat::kGptqV2, 8}};
@@ -57,7 +53,7 @@ TEST_F(RepackGpu, EveryFormatWidthGroupAndScale) {
     for (const int group : {16, 32, 64, 128, 256, kPerChannel}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
         constexpr DType kRepackScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
-        check(spec_of(format, bits, 512, 768, group, zero, kRepackScales[scale++ % 3]));
+        add(repack_spec(format, bits, 512, 768, group, zero, kRepackScales[scale++ % 3]));
       }
     }
   }
@@ -69,9 +65,9 @@ TEST_F(RepackGpu, ShardsThatCutTheirFirstGroup) {
     for (const auto& [group, offset] :
          {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}, {256, 176}, {48, 32}}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        WeightOpSpec spec = spec_of(format, bits, 288, 736, group, zero);
+        WeightOpSpec spec = repack_spec(format, bits, 288, 736, group, zero);
         spec.weight.group_offset = offset;
-        check(spec);
+        add(spec);
       }
     }
   }
@@ -81,15 +77,15 @@ TEST_F(RepackGpu, RaggedShapes) {
   for (const auto& [format, bits] : kSources) {
     for (const std::int64_t n : {32, 288, 1056}) {
       for (const std::int64_t k : {32, 416}) {
-        check(spec_of(format, bits, n, k, 32));
-        check(spec_of(format, bits, n, k, kPerChannel, ZeroPoint::kNone));
+        add(repack_spec(format, bits, n, k, 32));
+        add(repack_spec(format, bits, n, k, kPerChannel, ZeroPoint::kNone));
       }
     }
   }
   // Fewer rows than zero points fill a word of.
-  check(spec_of(CheckpointFormat::kAwq, 4, 8, 32, 16));
-  check(spec_of(CheckpointFormat::kGptq, 4, 24, 96, 96));
-  check(spec_of(CheckpointFormat::kGptq, 3, 8, 64, 64, ZeroPoint::kNone));
+  add(repack_spec(CheckpointFormat::kAwq, 4, 8, 32, 16));
+  add(repack_spec(CheckpointFormat::kGptq, 4, 24, 96, 96));
+  add(repack_spec(CheckpointFormat::kGptq, 3, 8, 64, 64, ZeroPoint::kNone));
 }
 
 TEST_F(RepackGpu, EveryInterleave) {
@@ -103,14 +99,14 @@ TEST_F(RepackGpu, EveryInterleave) {
       const bool whole_codes =
           interleave == Interleave::kEvenOdd || interleave == Interleave::kPermutation;
       if (whole_codes && 32 % bits != 0) continue;
-      WeightOpSpec spec = spec_of(format, bits, 288, 416, 32);
+      WeightOpSpec spec = repack_spec(format, bits, 288, 416, 32);
       spec.weight.interleave = interleave;
       if (interleave == Interleave::kPermutation) {
         spec.weight.permutation.resize(32 / bits);
         std::iota(spec.weight.permutation.begin(), spec.weight.permutation.end(), 0);
         std::shuffle(spec.weight.permutation.begin(), spec.weight.permutation.end(), random);
       }
-      check(spec);
+      add(spec);
     }
   }
 }
@@ -120,9 +116,9 @@ TEST_F(RepackGpu, ActOrder) {
     if (format == CheckpointFormat::kAwq) continue;
     for (const std::int64_t n : {256, 288}) {
       for (const std::int64_t k : {256, 416}) {
-        WeightOpSpec spec = spec_of(format, bits, n, k, 32);
+        WeightOpSpec spec = repack_spec(format, bits, n, k, 32);
         spec.act_order = true;
-        check(spec);
+        add(spec);
       }
     }
   }
@@ -132,24 +128,24 @@ TEST_F(RepackGpu, ActOrder) {
 TEST_F(RepackGpu, GatesAndUps) {
   for (const auto& [format, bits] : kSources) {
     for (const std::int64_t n : {32, 288, 1056}) {
-      WeightOpSpec spec = spec_of(format, bits, n, 416, 32);
+      WeightOpSpec spec = repack_spec(format, bits, n, 416, 32);
       spec.gated = true;
-      check(spec);
+      add(spec);
       if (format != CheckpointFormat::kAwq) {
         spec.act_order = true;
-        check(spec);
+        add(spec);
       }
-      spec = spec_of(format, bits, n, 416, kPerChannel, ZeroPoint::kNone);
+      spec = repack_spec(format, bits, n, 416, kPerChannel, ZeroPoint::kNone);
       spec.gated = true;
       if (bits == 4) spec.weight.interleave = Interleave::kTrtllm;
-      check(spec);
+      add(spec);
     }
   }
 }
 
 TEST_F(RepackGpu, ShapesOfModels) {
   for (const auto& [format, bits] : kSources) {
-    check(spec_of(format, bits, 4096, 11008, 128));
+    add(repack_spec(format, bits, 4096, 11008, 128));
   }
 }
 
@@ -161,7 +157,11 @@ DType dtype_of(const TensorInfo& tensor) {
                                             : DType::kFp16;
 }
 
-class RepackGolden : public testing::TestWithParam<const char*> {};
+class RepackGolden : public OnGpu, public ::testing::WithParamInterface<const char*> {
+ protected:
+  bool makes_kernels() const override { return true; }
+  void SetUp() override {}  // the first part of the test needs no GPU
+};
 
 // The checkpoint's own tensors, against the importer that `heddle repack` uses.
 TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
@@ -194,10 +194,10 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   QuantizedWeights rows;
   layer.rows(0, {{0, op.shape.n}}, &rows);
   EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), rows));
-  std::string why;
-  if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  EXPECT_EQ(run_repack(runtime().kernel(Spec::from_weight_op(Op::kRepack, op)), tensors).fault(),
-            "");
+  OnGpu::SetUp();
+  const Spec spec = Spec::from_weight_op(Op::kRepack, op);
+  if (IsSkipped() || only_makes({spec})) return;
+  EXPECT_EQ(run_repack(runtime().kernel(spec), tensors).fault(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RepackGolden,

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/kernel_rotation.h"
+#include "tests/gpu/pairwise.h"
 #include "tools/gpu_harness/row_check.h"
 
 namespace heddle {
@@ -49,17 +51,26 @@ class RowTransformGpu : public OnGpu {
     }
   }
 
-  // All kernels are made at the same time; then each one runs.
+  // Of so many specs as have every pair of values one kernel each is made, all of them at the same
+  // time; then each one runs.
   void TearDown() override {
     if (IsSkipped()) return;
-    if (only_makes(specs_)) return OnGpu::TearDown();
-    const std::vector<Kernel> kernels = runtime().prepare(specs_);
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      for (const std::int64_t m : rows_of(kernels[i].plan())) {
-        EXPECT_EQ(
-            check_rows(RowTransformKernel(kernels[i]), m, static_cast<std::uint32_t>(i)).fault(),
-            "")
-            << specs_[i].canonical_json() << ", M = " << m;
+    std::vector<Plan> plans;
+    std::vector<std::vector<std::int64_t>> rows;
+    for (const Spec& spec : pairwise(specs_)) {
+      const Plan plan = resolve(spec, target());
+      for (Plan& one : rotation_.plans_of_one(plan, rows_of(plan))) {
+        rows.push_back(served_by(one, rows_of(plan)));
+        plans.push_back(std::move(one));
+      }
+    }
+    if (only_makes(plans)) return OnGpu::TearDown();
+    make(plans);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const RowTransformKernel kernel(runtime().load(plans[i]));
+      for (const std::int64_t m : rows[i]) {
+        EXPECT_EQ(check_rows(kernel, m, static_cast<std::uint32_t>(i)).fault(), "")
+            << plans[i].spec.canonical_json() << ", M = " << m;
       }
     }
   }
@@ -79,6 +90,7 @@ class RowTransformGpu : public OnGpu {
   }
 
   std::vector<Spec> specs_;
+  KernelRotation rotation_;
 };
 
 constexpr int kColumns[] = {8, 64, 96, 128, 1000, 2048, 4096, 5120, 8192, 12288, 18432, 32776};

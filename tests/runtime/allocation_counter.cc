@@ -5,10 +5,10 @@
 
 namespace {
 
-thread_local long count = 0;
+thread_local long allocation_count = 0;
 
 void* allocate(std::size_t bytes) {
-  ++count;
+  ++allocation_count;
   void* memory = std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -16,16 +16,16 @@ void* allocate(std::size_t bytes) {
 
 }  // namespace
 
-long heddle::testing::allocations() { return count; }
+long heddle::testing::allocations() { return allocation_count; }
 
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  ++count;
+  ++allocation_count;
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-  ++count;
+  ++allocation_count;
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "heddle/error.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace heddle {
 namespace {
 
-Source source_of(const std::string& name, const std::string& body) {
+Source source_with_body(const std::string& name, const std::string& body) {
   Source source;
   source.kernel_name = name;
   source.file_name = name + ".cu";
@@ -25,12 +25,12 @@ Source source_of(const std::string& name, const std::string& body) {
 std::vector<Source> numbered_sources(int count) {
   std::vector<Source> sources;
   for (int i = 0; i < count; ++i) {
-    sources.push_back(source_of(fmt::format("k{}", i), fmt::format("x[0] = {};", i)));
+    sources.push_back(source_with_body(fmt::format("k{}", i), fmt::format("x[0] = {};", i)));
   }
   return sources;
 }
 
-class BuilderTest : public testing::Test {
+class BuilderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     try {
@@ -90,8 +90,8 @@ TEST_F(BuilderTest, ProgressCountsUpToTheTotal) {
 TEST_F(BuilderTest, ThrowsTheFirstFailureAfterTheOthersHaveEnded) {
   Runtime runtime(options_);
   std::vector<Source> sources = numbered_sources(5);
-  sources[1] = source_of("bad_one", "one_error");
-  sources[3] = source_of("bad_two", "another_error");
+  sources[1] = source_with_body("bad_one", "one_error");
+  sources[3] = source_with_body("bad_two", "another_error");
   std::size_t ready = 0;
   try {
     runtime.build(sources, [&](const BuildResult&, std::size_t, std::size_t) { ++ready; });

@@ -9,13 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "cache/bytes.h"
 #include "heddle/heddle.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 struct Seen {
   fake::Launch launch;

@@ -55,7 +55,7 @@ Current read(const Caller& caller, const Current& defaults = {}) {
 }
 
 template <typename Work>
-std::string refusal(const Work& work) {
+std::string thrown_code(const Work& work) {
   try {
     work();
   } catch (const Error& error) {
@@ -78,18 +78,19 @@ TEST(CApiStructs, ANewerCallerIsServedIfItAsksForNothingNew) {
   Newer caller = {sizeof(Newer), 10, 20, 0, 30, 0};
   EXPECT_EQ(read(caller).added, 30);
   caller.unknown = std::int64_t{1} << 63;
-  EXPECT_EQ(refusal([&] { read(caller); }), "api.struct_size");
+  EXPECT_EQ(thrown_code([&] { read(caller); }), "api.struct_size");
 }
 
 TEST(CApiStructs, SizesThatNoVersionHasAreRefusedBeforeAnythingIsRead) {
   for (const std::size_t size :
        {std::size_t{0}, sizeof(Older) - 1, std::size_t{HEDDLE_MAX_STRUCT_SIZE} + 1, SIZE_MAX}) {
-    EXPECT_EQ(refusal([&] { read(Older{size, 0, 0}); }), "api.struct_size") << size;
+    EXPECT_EQ(thrown_code([&] { read(Older{size, 0, 0}); }), "api.struct_size") << size;
     Current out = {size, -1, -1, -1, -1};
-    EXPECT_EQ(refusal([&] { c_api::write_struct(Current{}, &out, "current"); }), "api.struct_size");
+    EXPECT_EQ(thrown_code([&] { c_api::write_struct(Current{}, &out, "current"); }),
+              "api.struct_size");
     EXPECT_EQ(out.a, -1) << "written with size " << size;
   }
-  EXPECT_EQ(refusal([] { c_api::read_struct<Current>(nullptr, "current"); }), "api.null");
+  EXPECT_EQ(thrown_code([] { c_api::read_struct<Current>(nullptr, "current"); }), "api.null");
 }
 
 // Programs that were compiled with the first header have these sizes. A row is never changed, also

@@ -13,16 +13,12 @@ namespace {
 
 constexpr int kMostRowBlocks = 18;  // of an SM
 
-GemmSpec spec_of(const WeightCase& c, DType dtype, int row_blocks, std::int64_t k) {
+GemmSpec bulk_spec(const WeightCase& c, DType dtype, int row_blocks, std::int64_t k) {
   GemmSpec spec;
   // Ragged where it may be, at the end of N.
   spec.shape = {16 * 132 * row_blocks - 8, k, 1, 32};
   spec.activation = dtype;
-  spec.weight.bits = c.bits;
-  spec.weight.group_size = c.group_size;
-  spec.weight.zero_point = c.zero_point;
-  spec.weight.scale_dtype = c.scale_dtype;
-  spec.weight.type = c.type;
+  spec.weight = weight_of(c);
   spec.epilogue.bias = row_blocks % 2 == 0;
   spec.epilogue.residual = row_blocks % 2 == 0;
   return spec;
@@ -35,9 +31,9 @@ TEST(CompileBulk, WhatThePlannerTakes) {
     for (int row_blocks = 1; row_blocks <= kMostRowBlocks; ++row_blocks) {
       for (const std::int64_t k : {4096, 14464}) {
         for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-          if (!every_kernel() && number++ % 11 != 0) continue;
-          const Plan plan =
-              resolve(Spec::from_gemm(spec_of(c, dtype, row_blocks, k)), target_from_name("h200"));
+          if (!every_kernel() && number++ % 23 != 0) continue;
+          const Plan plan = resolve(Spec::from_gemm(bulk_spec(c, dtype, row_blocks, k)),
+                                    target_from_name("h200"));
           for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
             if (!is_bulk(plan.kernels[i])) continue;
             Source source = render(plan, i);
@@ -69,8 +65,8 @@ TEST(CompileBulk, TilesOfWhichAClusterSharesK) {
   for (const WeightCase& c : kWeightCases) {
     for (const SplitTile& t : kSplitTiles) {
       for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-        if (!every_kernel() && number++ % 5 != 0) continue;
-        GemmSpec spec = spec_of(c, dtype, 1, 8192);
+        if (!every_kernel() && number++ % 11 != 0) continue;
+        GemmSpec spec = bulk_spec(c, dtype, 1, 8192);
         spec.shape.m_max = t.tokens;
         spec.shape.m_min = t.tokens - 7;
         spec.path = Path::kHopper;
@@ -83,7 +79,7 @@ TEST(CompileBulk, TilesOfWhichAClusterSharesK) {
       }
     }
   }
-  EXPECT_GT(sources.size(), 100U);
+  EXPECT_GT(sources.size(), 50U);
   expect_no_spills(sources, target_from_name("h200"));
 }
 

@@ -17,10 +17,8 @@
 namespace heddle {
 namespace {
 
-constexpr int kOldest = 75;
-
 // One shape divides every tile, the other none.
-constexpr struct { std::int64_t n, k; } kShapes[] = {{4096, 4096}, {1032, 1312}};
+constexpr struct { std::int64_t n, k; } kByteShapes[] = {{4096, 4096}, {1032, 1312}};
 
 std::vector<Candidate> candidates_of(const Plan& plan, const MRange& m) {
   std::vector<Candidate> found;
@@ -30,15 +28,8 @@ std::vector<Candidate> candidates_of(const Plan& plan, const MRange& m) {
   return found;
 }
 
-// The candidate's kernel. Kernels of one build differ in their names.
-Source source_of(Plan plan, const Candidate& one, std::size_t number) {
-  const std::string name = fmt::format("{}_{}", plan.kernels.front().name, number);
-  plan.kernels = {planned_kernel(plan, one.kernel, name)};
-  return render(plan, 0);
-}
-
 // Each type of a GPU, FP8 with both ways to add.
-std::vector<GemmSpec> specs_of(const Target& target, std::int64_t n, std::int64_t k) {
+std::vector<GemmSpec> byte_tile_specs(const Target& target, std::int64_t n, std::int64_t k) {
   std::vector<GemmSpec> specs;
   for (const DType dtype : {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2}) {
     if (dtype != DType::kInt8 && !has_fp8_mma(target)) continue;
@@ -64,8 +55,8 @@ TEST_P(CompileByteTiles, WithoutSpills) {
   const std::size_t turns = every_kernel() ? 1 : is_first ? 3 : 12;
   std::vector<Source> sources;
   std::size_t number = static_cast<std::size_t>(arch);
-  for (const auto& [n, k] : kShapes) {
-    for (const GemmSpec& spec : specs_of(target, n, k)) {
+  for (const auto& [n, k] : kByteShapes) {
+    for (const GemmSpec& spec : byte_tile_specs(target, n, k)) {
       const Plan plan = resolve(Spec::from_gemm(spec), target);
       for (const MRange& m : {MRange{1, 8}, MRange{9, 16}, MRange{17, 32}, MRange{33, 64},
                               MRange{65, 128}, MRange{1025, 2048}}) {
@@ -74,7 +65,7 @@ TEST_P(CompileByteTiles, WithoutSpills) {
         ASSERT_FALSE(candidates.empty()) << plan.spec.canonical_json() << " M " << m.max;
         // The fastest, and in turn one of the others.
         for (const std::size_t i : {std::size_t{0}, number * 7 % candidates.size()}) {
-          sources.push_back(source_of(plan, candidates[i], sources.size()));
+          sources.push_back(candidate_source(plan, candidates[i], sources.size()));
         }
       }
     }
@@ -84,14 +75,6 @@ TEST_P(CompileByteTiles, WithoutSpills) {
     EXPECT_EQ(turing, !has_async_copies(target));
   }
   expect_no_spills(sources, target);
-}
-
-std::vector<int> archs() {
-  std::vector<int> archs;
-  for (const int arch : runtime().compiler_archs()) {
-    if (arch >= kOldest) archs.push_back(arch);
-  }
-  return archs;
 }
 
 // Few warps that copy much of a stage each: what the planner takes for many rows and few tokens.
@@ -112,7 +95,7 @@ TEST(CompileByteTilesOfLargeMatrices, WithoutSpills) {
   check("a100");
 }
 
-INSTANTIATE_TEST_SUITE_P(Archs, CompileByteTiles, testing::ValuesIn(archs()),
+INSTANTIATE_TEST_SUITE_P(Archs, CompileByteTiles, testing::ValuesIn(compiled_archs()),
                          [](const auto& info) { return "sm_" + std::to_string(info.param); });
 
 // The paths of older architectures can be asked for on newer ones, so that their numbers are tested

@@ -2,26 +2,26 @@
 #ifndef HEDDLE_TESTS_RUNTIME_COMPILE_CHECK_H_
 #define HEDDLE_TESTS_RUNTIME_COMPILE_CHECK_H_
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
+#include <string>
 #include <vector>
 
+#include "generator/planner/choose.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
+#include "tests/every_kernel.h"
 #include "tests/shared_runtime.h"
 
 namespace heddle {
 
-// tools/test --every-kernel: all kernels of every list for all architectures that it has.
-inline bool every_kernel() { return std::getenv("HEDDLE_EVERY_KERNEL") != nullptr; }
-
-// Otherwise architectures take turns with the kernels of a list: one of 80, 90 and 120 compiles
-// each; 75, which has no BF16, a quarter of them besides.
+// Unless every_kernel(), architectures take turns with the kernels of a list: one of 80, 90 and 120
+// compiles each; 75, which has no BF16, a quarter of them besides.
 inline bool has_turn(std::size_t number, int arch) {
   if (every_kernel()) return true;
   if (arch < 80) return (number + number / 4) % 4 == 0;
@@ -31,13 +31,34 @@ inline bool has_turn(std::size_t number, int arch) {
   return (number + number / 3) % 3 == turn;
 }
 
-// The kernels of a plan; of sm_90, which has the most for each, every second one: the first, third
-// and so on if `first` is even, else the others.
-inline void add_kernels(const Plan& plan, int first, std::vector<Source>* sources) {
-  const int turns = every_kernel() || plan.target.arch() != 90 ? 1 : 2;
+// Every second kernel of a plan: the first, third and so on if `first` is even, else the others.
+inline void add_every_second(const Plan& plan, std::size_t first, std::vector<Source>* sources) {
+  const std::size_t turns = every_kernel() || plan.kernel_count() == 1 ? 1 : 2;
   for (std::size_t i = first % turns; i < plan.kernel_count(); i += turns) {
     sources->push_back(render(plan, i));
   }
+}
+
+// The kernels of a plan; of sm_90, which has the most for each, every second one.
+inline void add_kernels(const Plan& plan, std::size_t first, std::vector<Source>* sources) {
+  if (plan.target.arch() == 90) return add_every_second(plan, first, sources);
+  for (Source& source : render_all(plan)) sources->push_back(std::move(source));
+}
+
+// The architectures of the compiler that Heddle has kernels for.
+inline std::vector<int> compiled_archs() {
+  std::vector<int> archs;
+  for (const int arch : runtime().compiler_archs()) {
+    if (arch >= 75) archs.push_back(arch);
+  }
+  return archs;
+}
+
+// The candidate's kernel. Kernels of one build differ in their names.
+inline Source candidate_source(Plan plan, const Candidate& one, std::size_t number) {
+  const std::string name = fmt::format("{}_{}", plan.kernels.front().name, number);
+  plan.kernels = {planned_kernel(plan, one.kernel, name)};
+  return render(plan, 0);
 }
 
 // Each compiles, fits the target's register file and shared memory, and spills nothing.

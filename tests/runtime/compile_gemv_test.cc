@@ -15,13 +15,11 @@
 namespace heddle {
 namespace {
 
-constexpr int kOldest = 75;
-
 // Rows of so many chunks have from 1 to 16 warps; blocks fill a GPU, or share K.
 struct Shape {
   std::int64_t n, k;
 };
-constexpr Shape kShapes[] = {{896, 4864}, {4872, 896}, {28672, 8192}, {1000, 1056}};
+constexpr Shape kGemvShapes[] = {{896, 4864}, {4872, 896}, {28672, 8192}, {1000, 1056}};
 
 std::vector<WeightCase> weight_cases() {
   std::vector<WeightCase> cases(std::begin(kWeightCases), std::end(kWeightCases));
@@ -33,16 +31,12 @@ std::vector<WeightCase> weight_cases() {
   return cases;
 }
 
-GemmSpec spec_of(const WeightCase& c, DType dtype, const Shape& shape, bool around) {
+GemmSpec gemv_spec(const WeightCase& c, DType dtype, const Shape& shape, bool around) {
   GemmSpec spec;
   spec.shape = {shape.n, shape.k, 1, 1};
   if (c.group_size > 0 && shape.k % c.group_size != 0) spec.shape.k = 1152;
   spec.activation = dtype;
-  spec.weight.bits = c.bits;
-  spec.weight.group_size = c.group_size;
-  spec.weight.zero_point = c.zero_point;
-  spec.weight.scale_dtype = c.scale_dtype;
-  spec.weight.type = c.type;
+  spec.weight = weight_of(c);
   spec.epilogue.bias = around;
   spec.epilogue.residual = around;
   spec.epilogue.activation = around ? Activation::kGelu : Activation::kNone;
@@ -58,36 +52,29 @@ std::vector<Candidate> gemv_candidates_of(const Plan& plan) {
   return found;
 }
 
-// The candidate's kernel. Kernels of one build differ in their names.
-Source source_of(Plan plan, const Candidate& one, std::size_t number) {
-  const std::string name = fmt::format("{}_{}", plan.kernels.front().name, number);
-  plan.kernels = {planned_kernel(plan, one.kernel, name)};
-  return render(plan, 0);
-}
-
 class CompileGemv : public testing::TestWithParam<int> {};
 
 TEST_P(CompileGemv, WithoutSpills) {
   const int arch = GetParam();
   const Target target = target_from_name("sm_" + std::to_string(arch));
-  // The first of a generation takes a seventh of the cases, its siblings a thirtieth.
+  // The first of a generation takes one case of 13, its siblings one of 61.
   const bool is_first = arch == 75 || arch == 80 || arch == 90 || arch == 100 || arch == 120;
-  const std::size_t turns = every_kernel() ? 1 : is_first ? 7 : 30;
+  const std::size_t turns = every_kernel() ? 1 : is_first ? 13 : 61;
   std::vector<Source> sources;
   std::size_t number = static_cast<std::size_t>(arch);
   for (const WeightCase& c : weight_cases()) {
     for (const DType dtype : {DType::kFp16, DType::kBf16}) {
       if (dtype == DType::kBf16 && arch < 80) continue;
-      for (const Shape& shape : kShapes) {
+      for (const Shape& shape : kGemvShapes) {
         if (number++ % turns != 0) continue;
-        const GemmSpec spec = spec_of(c, dtype, shape, number / turns % 2 == 0);
+        const GemmSpec spec = gemv_spec(c, dtype, shape, number / turns % 2 == 0);
         const Plan plan = resolve(Spec::from_gemm(spec), target);
         const std::vector<Candidate> candidates = gemv_candidates_of(plan);
         ASSERT_FALSE(candidates.empty()) << plan.spec.canonical_json();
         // The fastest and the slowest, and in turn one of the others.
         for (const std::size_t i :
              {std::size_t{0}, number * 7 % candidates.size(), candidates.size() - 1}) {
-          sources.push_back(source_of(plan, candidates[i], sources.size()));
+          sources.push_back(candidate_source(plan, candidates[i], sources.size()));
         }
       }
     }
@@ -99,15 +86,7 @@ TEST_P(CompileGemv, WithoutSpills) {
   expect_no_spills(sources, target);
 }
 
-std::vector<int> archs() {
-  std::vector<int> archs;
-  for (const int arch : runtime().compiler_archs()) {
-    if (arch >= kOldest) archs.push_back(arch);
-  }
-  return archs;
-}
-
-INSTANTIATE_TEST_SUITE_P(Archs, CompileGemv, testing::ValuesIn(archs()),
+INSTANTIATE_TEST_SUITE_P(Archs, CompileGemv, testing::ValuesIn(compiled_archs()),
                          [](const auto& info) { return "sm_" + std::to_string(info.param); });
 
 }  // namespace

@@ -20,7 +20,7 @@ KvTensor tensor(KvDtype dtype, KvGranularity granularity, bool symmetric, DType 
 }
 
 // Every type in every granularity, K and V with their own ones; the rest takes turns.
-std::vector<KvAppendSpec> every_spec() {
+std::vector<KvAppendSpec> every_append_spec() {
   constexpr DType kCacheScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
   constexpr RopePairing kPairings[] = {RopePairing::kNone, RopePairing::kNeox, RopePairing::kGptj};
   constexpr int kDims[] = {128, 64, 80, 256, 96, 192};
@@ -128,7 +128,7 @@ void expect_no_spills_of(const std::vector<KvAppendSpec>& all, int arch) {
   expect_no_spills(sources, target);
 }
 
-TEST_P(CompileKvAppend, WithoutSpills) { expect_no_spills_of(every_spec(), GetParam()); }
+TEST_P(CompileKvAppend, WithoutSpills) { expect_no_spills_of(every_append_spec(), GetParam()); }
 
 TEST_P(CompileKvAppend, QueryAndNormWithoutSpills) {
   expect_no_spills_of(every_query_spec(), GetParam());

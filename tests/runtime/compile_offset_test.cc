@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kArchs[] = {75, 80, 90, 120};
 
-struct Case {
+struct OffsetCase {
   int group_size;
   int group_offset;
   ZeroPoint zero_point;
@@ -23,7 +23,7 @@ struct Case {
 };
 
 // Entries that are cut in every way, with scales on weights and on sums.
-const Case kCases[] = {
+const OffsetCase kOffsetCases[] = {
     {128, 96, ZeroPoint::kInt, DType::kFp16},
     {128, 16, ZeroPoint::kInt, DType::kFp32},
     {128, 32, ZeroPoint::kNone, DType::kFp16},
@@ -38,7 +38,7 @@ const Case kCases[] = {
     {128, 80, ZeroPoint::kFloat, DType::kFp16},
 };
 
-GemmSpec spec_of(const Case& c, DType dtype, bool large) {
+GemmSpec offset_spec(const OffsetCase& c, DType dtype, bool large) {
   GemmSpec spec;
   spec.shape = {large ? 8192 : 1032, large ? 5504 : 1376, 1, 512};
   spec.activation = dtype;
@@ -60,12 +60,12 @@ class CompileOffsets : public testing::TestWithParam<int> {
 
 TEST_P(CompileOffsets, GemmsDoNotSpill) {
   std::vector<Source> sources;
-  for (const Case& c : kCases) {
+  for (const OffsetCase& c : kOffsetCases) {
     const bool bf16 = added_ % 2 == 1 && GetParam() >= 80;
     const Spec spec =
-        Spec::from_gemm(spec_of(c, bf16 ? DType::kBf16 : DType::kFp16, added_ / 2 % 2 == 0));
+        Spec::from_gemm(offset_spec(c, bf16 ? DType::kBf16 : DType::kFp16, added_ / 2 % 2 == 0));
     if (!has_turn(added_++, GetParam())) continue;
-    add_kernels(resolve(spec, target()), static_cast<int>(added_), &sources);
+    add_kernels(resolve(spec, target()), added_, &sources);
   }
   expect_no_spills(sources, target());
 }
@@ -73,9 +73,9 @@ TEST_P(CompileOffsets, GemmsDoNotSpill) {
 // One token, for which a plan often has another family.
 TEST_P(CompileOffsets, ProductsWithOneTokenDoNotSpill) {
   std::vector<Source> sources;
-  for (const Case& c : kCases) {
+  for (const OffsetCase& c : kOffsetCases) {
     if (!has_turn(added_++, GetParam())) continue;
-    Plan plan = resolve(Spec::from_gemm(spec_of(c, DType::kFp16, false)), target());
+    Plan plan = resolve(Spec::from_gemm(offset_spec(c, DType::kFp16, false)), target());
     const auto is_gemv = [](const PlannedKernel& one) { return one.family->name() == "gemv"; };
     const auto kernel = fastest_kernel(plan, {1, 1}, is_gemv);
     ASSERT_TRUE(kernel);
@@ -87,11 +87,11 @@ TEST_P(CompileOffsets, ProductsWithOneTokenDoNotSpill) {
 
 TEST_P(CompileOffsets, WeightOperationsDoNotSpill) {
   std::vector<Source> sources;
-  for (const Case& c : kCases) {
+  for (const OffsetCase& c : kOffsetCases) {
     if (!has_turn(added_++, GetParam())) continue;
     WeightOpSpec op;
     op.shape = {288, 1376};
-    op.weight = spec_of(c, DType::kFp16, false).weight;
+    op.weight = offset_spec(c, DType::kFp16, false).weight;
     sources.push_back(render(resolve(Spec::from_weight_op(Op::kDequantize, op), target()), 0));
     op.weight.type = WeightType::kUint;
     op.weight.scale_dtype = DType::kFp16;

@@ -15,15 +15,15 @@ namespace {
 
 constexpr DType kTypes[] = {DType::kInt8, DType::kFp8E4m3, DType::kFp8E5m2};
 
-struct Case {
+struct OutputCase {
   const char* name;
   GemmSpec spec;
 };
 
-std::vector<Case> cases_for(const Target& target) {
+std::vector<OutputCase> cases_for(const Target& target) {
   GemmSpec halves;
   halves.weight.zero_point = ZeroPoint::kInt;
-  std::vector<Case> cases = {{"halves", halves}, {"gated", halves}, {"around", halves}};
+  std::vector<OutputCase> cases = {{"halves", halves}, {"gated", halves}, {"around", halves}};
   cases[1].spec.epilogue = {false, Activation::kSilu, false, true};
   cases[2].spec.epilogue = {true, Activation::kGelu, true};
   GemmSpec gated = byte_gemm(4096, 4096, DType::kInt8);
@@ -55,7 +55,7 @@ TEST_P(CompileOutput, WithoutSpills) {
   // Those of wgmma, which have the fewest registers to spare, more often.
   const std::size_t turns = has_wgmma(target) ? 8 : 16;
   std::size_t number = 0;
-  for (Case& one : cases_for(target)) {
+  for (OutputCase& one : cases_for(target)) {
     one.spec.shape = {4096, 4096, 1, 4096};
     for (const DType dtype : kTypes) {
       one.spec.output = dtype;

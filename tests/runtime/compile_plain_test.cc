@@ -37,7 +37,7 @@ TEST_P(CompilePlain, WithoutSpills) {
     for (const GemmSpec& spec : every_spec(dtype)) {
       // With each type half of the specs, at least.
       if (!every_kernel() && target.arch() >= 80 && ++number % 2 == 0) continue;
-      add_kernels(resolve(Spec::from_gemm(spec), target), static_cast<int>(number), &sources);
+      add_kernels(resolve(Spec::from_gemm(spec), target), number, &sources);
     }
   }
   expect_no_spills(sources, target);

@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(128) write_pieces(const int* first_
 }
 )";
 
-Source source_of(const std::string& arch, int groups) {
+Source schedule_source(const std::string& arch, int groups) {
   Source source;
   source.kernel_name = "write_pieces";
   source.file_name = "write_pieces.cu";
@@ -66,7 +66,7 @@ TEST_P(CompileSchedule, OfGroups) {
   const std::string arch = "sm_" + std::to_string(GetParam()) + (GetParam() >= 90 ? "a" : "");
   for (const int groups : {8, 128, 512}) {
     std::string warnings;
-    const Binary binary = nvrtc.compile(source_of(arch, groups), &warnings);
+    const Binary binary = nvrtc.compile(schedule_source(arch, groups), &warnings);
     EXPECT_EQ(warnings, "") << groups;
     EXPECT_FALSE(binary.cubin.empty()) << groups;
     EXPECT_EQ(binary.spill_bytes, 0) << groups;

@@ -20,7 +20,7 @@ namespace {
 using device::TokenValues;
 
 // Sums of groups, long and short, and of all of K; two levels.
-std::vector<GemmSpec> specs_of(std::int64_t n, std::int64_t k) {
+std::vector<GemmSpec> stream_bytes_specs(std::int64_t n, std::int64_t k) {
   using enum DType;
   return {four_bit_gemm(n, k, kInt8),
           four_bit_gemm(n, k, kFp8E4m3, 32),
@@ -74,7 +74,7 @@ TEST_P(CompileStreamBytes, WithoutSpills) {
   };
   for (const auto& [n, k] :
        {MatrixShape{4096, has_clusters ? 4096 : 1024}, {1032, has_clusters ? 9600 : 1152}}) {
-    for (GemmSpec spec : specs_of(n, k)) {
+    for (GemmSpec spec : stream_bytes_specs(n, k)) {
       for (const std::int64_t m : {1, 8, 16}) {
         for (const Way& way : ways_of(spec, m, has_clusters)) {
           ++turn;

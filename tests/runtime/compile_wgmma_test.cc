@@ -37,15 +37,11 @@ Plan plan_of_warpgroups(const GemmSpec& spec) {
   return plan;
 }
 
-GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
+GemmSpec wgmma_spec(const WeightCase& c, DType dtype, bool ragged) {
   GemmSpec spec;
   spec.shape = {ragged ? 1032 : 57344, ragged ? 1280 : 8192, ragged ? 17 : 9, 300};
   spec.activation = dtype;
-  spec.weight.bits = c.bits;
-  spec.weight.group_size = c.group_size;
-  spec.weight.zero_point = c.zero_point;
-  spec.weight.scale_dtype = c.scale_dtype;
-  spec.weight.type = c.type;
+  spec.weight = weight_of(c);
   spec.epilogue.bias = ragged;
   spec.epilogue.residual = ragged;
   spec.epilogue.activation = ragged ? Activation::kGelu : Activation::kNone;
@@ -60,10 +56,10 @@ TEST_F(CompileWgmma, EveryWayOfDecoding) {
       const bool fp16 = dtype == DType::kFp16;
       // One of the types in turn: compile_matrix_test.cc has more of both.
       if (!every_kernel() && fp16 != (i % 2 == 0)) continue;
-      const GemmSpec spec = spec_of(kWeightCases[i], dtype, (i / 2 + (fp16 ? 1 : 0)) % 2 == 0);
+      const GemmSpec spec = wgmma_spec(kWeightCases[i], dtype, (i / 2 + (fp16 ? 1 : 0)) % 2 == 0);
       const Plan plan = plan_of_warpgroups(spec);
       EXPECT_EQ(plan.kernel_count(), token_steps(spec.shape.m_min, spec.shape.m_max).size());
-      add_kernels(plan, static_cast<int>(i / 2), &sources);
+      add_kernels(plan, i / 2, &sources);
     }
   }
   check(sources);
@@ -75,7 +71,7 @@ TEST_F(CompileWgmma, GroupsThatAnOffsetCuts) {
   int i = 0;
   for (const auto& [group, offset] : {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}}) {
     for (const DType scale : {DType::kFp16, DType::kFp32}) {
-      GemmSpec spec = spec_of({4, group, ZeroPoint::kInt, scale}, DType::kFp16, i % 2 == 1);
+      GemmSpec spec = wgmma_spec({4, group, ZeroPoint::kInt, scale}, DType::kFp16, i % 2 == 1);
       spec.weight.group_offset = offset;
       add_kernels(plan_of_warpgroups(spec), i++, &sources);
     }
@@ -86,7 +82,7 @@ TEST_F(CompileWgmma, GroupsThatAnOffsetCuts) {
 TEST_F(CompileWgmma, EveryTile) {
   std::vector<Source> sources;
   for (const auto& [m, n] : every_tile()) {
-    GemmSpec spec = spec_of(kWeightCases[1], DType::kBf16, true);
+    GemmSpec spec = wgmma_spec(kWeightCases[1], DType::kBf16, true);
     spec.tile.m = m;
     spec.tile.n = n;
     const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
@@ -101,7 +97,7 @@ TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
     for (const int m : {64, 96, 128}) {
       if (!every_kernel() && m != 64 + 32 * static_cast<int>(i % 3)) continue;  // in turn, too
       GemmSpec spec =
-          spec_of(kWeightCases[i], i / 2 % 2 == 0 ? DType::kFp16 : DType::kBf16, m == 64);
+          wgmma_spec(kWeightCases[i], i / 2 % 2 == 0 ? DType::kFp16 : DType::kBf16, m == 64);
       spec.tile.m = m;
       spec.tile.n = 64;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
@@ -119,7 +115,7 @@ TEST_F(CompileWgmma, EveryPair) {
       for (const int tiles : {2, 4}) {
         // The planner's steps are short where something follows the sums.
         const bool ragged = tiles == 2;
-        GemmSpec spec = spec_of(c, c.scale_dtype, ragged);
+        GemmSpec spec = wgmma_spec(c, c.scale_dtype, ragged);
         spec.tile.m = m;
         spec.tile.n = 128;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
@@ -138,7 +134,7 @@ TEST_F(CompileWgmma, EveryStage) {
   std::vector<Source> sources;
   for (const int columns : {128, 256, 512}) {
     for (const int m : {16, 64}) {
-      GemmSpec spec = spec_of(kWeightCases[4], DType::kFp16, columns != 128);
+      GemmSpec spec = wgmma_spec(kWeightCases[4], DType::kFp16, columns != 128);
       spec.shape.k = 1152;
       spec.tile.m = m;
       spec.tile.n = 128;
@@ -161,7 +157,7 @@ TEST_F(CompileWgmma, EveryHalfStage) {
     in_pairs = !in_pairs;  // pairs of 256 tokens and single blocks of 128 take turns
     for (const int m : {128, 256}) {
       if (!every_kernel() && in_pairs != (m == 256)) continue;
-      GemmSpec spec = spec_of(c, bf16 ? DType::kBf16 : DType::kFp16, m == 128);
+      GemmSpec spec = wgmma_spec(c, bf16 ? DType::kBf16 : DType::kFp16, m == 128);
       spec.tile.m = m;
       spec.tile.n = 128;
       spec.tile.k = 64;
@@ -185,7 +181,7 @@ TEST_F(CompileWgmma, EveryStep) {
       if (tiles * sets > 8) continue;  // a stage of one row tile has no more
       for (const int n : {128, 256}) {
         if (!every_kernel() && (n == 128) != (sets == 2)) continue;
-        GemmSpec spec = spec_of(kWeightCases[0], DType::kFp16, n == 128);
+        GemmSpec spec = wgmma_spec(kWeightCases[0], DType::kFp16, n == 128);
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
         for (PlannedKernel& kernel : plan.kernels) {

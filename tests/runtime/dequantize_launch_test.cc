@@ -6,7 +6,7 @@
 namespace heddle {
 namespace {
 
-Plan plan_of(CheckpointFormat format, ZeroPoint zero, bool act_order) {
+Plan dequantize_plan(CheckpointFormat format, ZeroPoint zero, bool act_order) {
   WeightOpSpec spec;
   spec.shape = {256, 256};
   spec.format = format;
@@ -30,7 +30,7 @@ DequantizeArgs gptq_args() {
 }
 
 TEST(DequantizeLaunch, PackedWeightsHoldTheirScales) {
-  const Plan plan = plan_of(CheckpointFormat::kHeddle, ZeroPoint::kInt, false);
+  const Plan plan = dequantize_plan(CheckpointFormat::kHeddle, ZeroPoint::kInt, false);
   EXPECT_EQ(refusal(plan, packed_args()), "");
   for (DeviceInput WeightSource::*field :
        {&WeightSource::scales, &WeightSource::zeros, &WeightSource::group_index,
@@ -44,7 +44,7 @@ TEST(DequantizeLaunch, PackedWeightsHoldTheirScales) {
 TEST(DequantizeLaunch, CheckpointsComeWithScalesAndZeroPoints) {
   for (const CheckpointFormat format :
        {CheckpointFormat::kAwq, CheckpointFormat::kGptq, CheckpointFormat::kGptqV2}) {
-    const Plan plan = plan_of(format, ZeroPoint::kInt, false);
+    const Plan plan = dequantize_plan(format, ZeroPoint::kInt, false);
     EXPECT_EQ(refusal(plan, gptq_args()), "");
     DequantizeArgs args = gptq_args();
     args.source.scales = {};
@@ -52,12 +52,13 @@ TEST(DequantizeLaunch, CheckpointsComeWithScalesAndZeroPoints) {
     args = gptq_args();
     args.source.zeros = {};
     EXPECT_EQ(refusal(plan, args), "launch.missing");
-    EXPECT_EQ(refusal(plan_of(format, ZeroPoint::kNone, false), gptq_args()), "launch.unexpected");
+    EXPECT_EQ(refusal(dequantize_plan(format, ZeroPoint::kNone, false), gptq_args()),
+              "launch.unexpected");
   }
 }
 
 TEST(DequantizeLaunch, ActOrderNeedsTheOrderOfItsFormat) {
-  const Plan gptq = plan_of(CheckpointFormat::kGptq, ZeroPoint::kInt, true);
+  const Plan gptq = dequantize_plan(CheckpointFormat::kGptq, ZeroPoint::kInt, true);
   DequantizeArgs args = gptq_args();
   EXPECT_EQ(refusal(gptq, args), "launch.missing");
   args.source.group_index = memory(0x5000);
@@ -65,7 +66,7 @@ TEST(DequantizeLaunch, ActOrderNeedsTheOrderOfItsFormat) {
   args.source.permutation = memory(0x6000);
   EXPECT_EQ(refusal(gptq, args), "launch.unexpected");
 
-  const Plan packed = plan_of(CheckpointFormat::kHeddle, ZeroPoint::kNone, true);
+  const Plan packed = dequantize_plan(CheckpointFormat::kHeddle, ZeroPoint::kNone, true);
   args = packed_args();
   EXPECT_EQ(refusal(packed, args), "launch.missing");
   args.source.permutation = memory(0x6000);
@@ -73,7 +74,7 @@ TEST(DequantizeLaunch, ActOrderNeedsTheOrderOfItsFormat) {
 }
 
 TEST(DequantizeLaunch, RefusesMissingAndMisalignedMemory) {
-  const Plan plan = plan_of(CheckpointFormat::kHeddle, ZeroPoint::kNone, false);
+  const Plan plan = dequantize_plan(CheckpointFormat::kHeddle, ZeroPoint::kNone, false);
   DequantizeArgs args = packed_args();
   args.source.weights = {};
   EXPECT_EQ(refusal(plan, args), "launch.missing");

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace heddle {
 namespace {

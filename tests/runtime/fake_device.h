@@ -16,7 +16,7 @@
 #include "runtime/nvrtc.h"
 #include "tests/fake_driver/fake_driver.h"
 #include "tests/runtime/fake_engine.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace heddle::testing {
 

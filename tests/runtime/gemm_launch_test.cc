@@ -23,7 +23,7 @@ Plan plan_with(bool bias, bool residual) {
   return plan;
 }
 
-GemmArgs good_args() {
+GemmArgs gemm_args() {
   GemmArgs args;
   args.x = memory(0x1000);
   args.weights = memory(0x2000);
@@ -32,39 +32,39 @@ GemmArgs good_args() {
   return args;
 }
 
-std::string refusal(const Plan& plan, const GemmArgs& args, std::size_t workspace_bytes = 0) {
+std::string gemm_refusal(const Plan& plan, const GemmArgs& args, std::size_t workspace_bytes = 0) {
   return code_thrown_by([&] { validate(plan, workspace_bytes, args); });
 }
 
 TEST(GemmLaunchTest, AcceptsGoodArguments) {
-  EXPECT_EQ(refusal(plan_with(false, false), good_args()), "");
+  EXPECT_EQ(gemm_refusal(plan_with(false, false), gemm_args()), "");
 }
 
 TEST(GemmLaunchTest, RefusesMOutsideTheSpec) {
-  GemmArgs args = good_args();
+  GemmArgs args = gemm_args();
   for (const std::int64_t m : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{65},
                                std::int64_t{1} << 40}) {
     args.m = m;
-    EXPECT_EQ(refusal(plan_with(false, false), args), "launch.m") << m;
+    EXPECT_EQ(gemm_refusal(plan_with(false, false), args), "launch.m") << m;
   }
   args.m = 2;
-  EXPECT_EQ(refusal(plan_with(false, false), args), "");
+  EXPECT_EQ(gemm_refusal(plan_with(false, false), args), "");
 }
 
 TEST(GemmLaunchTest, RefusesMissingAndMisalignedPointers) {
   const Plan plan = plan_with(false, false);
   for (DeviceInput GemmArgs::*field : {&GemmArgs::x, &GemmArgs::weights}) {
-    GemmArgs args = good_args();
+    GemmArgs args = gemm_args();
     args.*field = {};
-    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    EXPECT_EQ(gemm_refusal(plan, args), "launch.missing");
     args.*field = memory(0x1008);
-    EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+    EXPECT_EQ(gemm_refusal(plan, args), "launch.misaligned");
   }
-  GemmArgs args = good_args();
+  GemmArgs args = gemm_args();
   args.y = {};
-  EXPECT_EQ(refusal(plan, args), "launch.missing");
+  EXPECT_EQ(gemm_refusal(plan, args), "launch.missing");
   args.y = memory(0x3002);
-  EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+  EXPECT_EQ(gemm_refusal(plan, args), "launch.misaligned");
 }
 
 // Of 384 columns, for 64 tokens: three lines of FP32, or one of words.
@@ -77,12 +77,12 @@ TEST(GemmLaunchTest, ScalesOfGroupsHaveAStride) {
     plan.spec = Spec::from_gemm(spec);
     return plan;
   };
-  GemmArgs args = good_args();
+  GemmArgs args = gemm_args();
   args.m = 62;
   const auto refusal_of = [&](RowScaleDtype dtype, std::size_t bytes, std::int64_t stride) {
     args.x_scales = {memory(0x5000).data, bytes};
     args.x_scale_stride = stride;
-    return refusal(plan_of(dtype), args);
+    return gemm_refusal(plan_of(dtype), args);
   };
   const auto fp32 = RowScaleDtype::kFp32;
   EXPECT_EQ(refusal_of(fp32, (2 * 64 + 62) * 4, 0), "");
@@ -96,12 +96,12 @@ TEST(GemmLaunchTest, ScalesOfGroupsHaveAStride) {
   }
   args.x_scales = memory(0x5004);
   args.x_scale_stride = 0;
-  EXPECT_EQ(refusal(plan_of(fp32), args), "launch.misaligned");
+  EXPECT_EQ(gemm_refusal(plan_of(fp32), args), "launch.misaligned");
   args.x_scales = {};
-  EXPECT_EQ(refusal(plan_of(fp32), args), "launch.missing");
-  GemmArgs plain = good_args();
+  EXPECT_EQ(gemm_refusal(plan_of(fp32), args), "launch.missing");
+  GemmArgs plain = gemm_args();
   plain.x_scale_stride = 64;
-  EXPECT_EQ(refusal(plan_with(false, false), plain), "launch.size");
+  EXPECT_EQ(gemm_refusal(plan_with(false, false), plain), "launch.size");
 }
 
 TEST(GemmLaunchTest, WantsBiasAndResidualExactlyIfTheSpecHasThem) {
@@ -111,13 +111,13 @@ TEST(GemmLaunchTest, WantsBiasAndResidualExactlyIfTheSpecHasThem) {
   } cases[] = {{&GemmArgs::bias, plan_with(true, false)},
                {&GemmArgs::residual, plan_with(false, true)}};
   for (const auto& [field, with] : cases) {
-    GemmArgs args = good_args();
-    EXPECT_EQ(refusal(with, args), "launch.missing");
+    GemmArgs args = gemm_args();
+    EXPECT_EQ(gemm_refusal(with, args), "launch.missing");
     args.*field = memory(0x4000);
-    EXPECT_EQ(refusal(with, args), "");
-    EXPECT_EQ(refusal(plan_with(false, false), args), "launch.unexpected");
+    EXPECT_EQ(gemm_refusal(with, args), "");
+    EXPECT_EQ(gemm_refusal(plan_with(false, false), args), "launch.unexpected");
     args.*field = memory(0x4004);
-    EXPECT_EQ(refusal(with, args), "launch.misaligned");
+    EXPECT_EQ(gemm_refusal(with, args), "launch.misaligned");
   }
 }
 
@@ -127,13 +127,13 @@ TEST(GemmLaunchTest, WantsAScaleOfCodesExactlyIfTheSpecHasThem) {
   spec.output_scale.granularity = RowGranularity::kTensor;
   Plan plan;
   plan.spec = Spec::from_gemm(spec);
-  GemmArgs args = good_args();
-  EXPECT_EQ(refusal(plan, args), "launch.missing");
+  GemmArgs args = gemm_args();
+  EXPECT_EQ(gemm_refusal(plan, args), "launch.missing");
   args.y_scales = memory(0x4004);
-  EXPECT_EQ(refusal(plan, args), "");
-  EXPECT_EQ(refusal(plan_with(false, false), args), "launch.unexpected");
+  EXPECT_EQ(gemm_refusal(plan, args), "");
+  EXPECT_EQ(gemm_refusal(plan_with(false, false), args), "launch.unexpected");
   args.y_scales = memory(0x4002);
-  EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+  EXPECT_EQ(gemm_refusal(plan, args), "launch.misaligned");
 }
 
 // Of 384 columns, for 62 tokens: three lines of FP32, or one of words.
@@ -146,29 +146,29 @@ TEST(GemmLaunchTest, WantsRoomForScalesOfGroupsOfCodes) {
     spec.output_scale = {RowGranularity::kGroup, dtype};
     Plan plan;
     plan.spec = Spec::from_gemm(spec);
-    GemmArgs args = good_args();
+    GemmArgs args = gemm_args();
     args.m = 62;
-    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    EXPECT_EQ(gemm_refusal(plan, args), "launch.missing");
     args.y_scales = memory(0x4000, bytes);
-    EXPECT_EQ(refusal(plan, args), "");
+    EXPECT_EQ(gemm_refusal(plan, args), "");
     args.y_scales = memory(0x4000, bytes - 1);
-    EXPECT_EQ(refusal(plan, args), "launch.too_small");
+    EXPECT_EQ(gemm_refusal(plan, args), "launch.too_small");
     args.y_scales = memory(0x4004, bytes);
-    EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+    EXPECT_EQ(gemm_refusal(plan, args), "launch.misaligned");
   }
 }
 
 TEST(GemmLaunchTest, WantsAWorkspaceThatIsLargeEnoughWhereOneIsNeeded) {
   const Plan plan = plan_with(false, false);
-  GemmArgs args = good_args();
-  EXPECT_EQ(refusal(plan, args, 1024), "launch.missing");
+  GemmArgs args = gemm_args();
+  EXPECT_EQ(gemm_refusal(plan, args, 1024), "launch.missing");
   args.workspace = memory(0x5000);
   args.workspace.bytes = 1023;
-  EXPECT_EQ(refusal(plan, args, 1024), "launch.workspace");
+  EXPECT_EQ(gemm_refusal(plan, args, 1024), "launch.workspace");
   args.workspace.bytes = 1024;
-  EXPECT_EQ(refusal(plan, args, 1024), "");
+  EXPECT_EQ(gemm_refusal(plan, args, 1024), "");
   args.workspace = memory(0x5001);
-  EXPECT_EQ(refusal(plan, args, 1024), "launch.misaligned");
+  EXPECT_EQ(gemm_refusal(plan, args, 1024), "launch.misaligned");
 }
 
 TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
@@ -214,7 +214,7 @@ TEST(GemmLaunchTest, TheTableHasTheBlocksOfEveryM) {
       for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
         const LaunchTable table(plan, i);
         for (std::int64_t m = plan.kernels[i].size_min; m <= plan.kernels[i].size_max; ++m) {
-          SCOPED_TRACE(testing::Message() << target << " N = " << n << " M = " << m);
+          SCOPED_TRACE(::testing::Message() << target << " N = " << n << " M = " << m);
           expect_equal(table.at(plan, {m}), plan.launch(i, {m}));
           // What blocks of several clusters share they add in the workspace.
           const auto* wgmma = config_if<WarpgroupKernel>(plan.kernels[i]);

@@ -8,31 +8,17 @@
 #include "generator/families/configuration.h"
 #include "kv_append/config.h"
 #include "runtime/kv_append_launch.h"
+#include "tests/runtime/kv_append_launches.h"
 #include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
 namespace {
 
-Plan plan_of(const std::string& kv, const std::string& more) {
-  Plan plan;
-  plan.spec = Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
-                          R"("activation":{"dtype":"fp16"},"kv":{)" +
-                          kv + "}" + more + "}");
-  return plan;
-}
-
-KernelLaunch launch_of(const Plan& plan, const KvAppendArgs& args) {
-  return plan.launch(0, kv_append_size(args));
-}
-
 constexpr const char* kQueryAndNorm = R"(,"query":{"heads":32},"norm":{"epsilon":1e-6})";
 
 // Far from K, V and each other.
 KvAppendArgs args_with_query() {
-  auto args = args_with_cache<KvAppendArgs>();
-  args.tokens = 4;
-  args.k = memory(0x1000);
-  args.v = memory(0x2000);
+  KvAppendArgs args = kv_append_args();
   args.q = memory(0x100000);
   args.q_out = memory(0x200000);
   args.k_norm = memory(0x300000);
@@ -44,7 +30,7 @@ TEST(KvAppendQueryLaunch, WantsQueryAndWeightsExactlyIfTheSpecHasThem) {
   const auto after = [](const char* more, const std::function<void(KvAppendArgs&)>& change) {
     KvAppendArgs args = args_with_query();
     change(args);
-    return refusal(plan_of("", more), args);
+    return refusal(kv_append_plan("", more), args);
   };
   const auto of_both = [&](const std::function<void(KvAppendArgs&)>& change) {
     return after(kQueryAndNorm, change);
@@ -76,7 +62,7 @@ TEST(KvAppendQueryLaunch, WantsQueryAndWeightsExactlyIfTheSpecHasThem) {
 }
 
 TEST(KvAppendQueryLaunch, QueryMayBeWrittenWhereItIsAndNowhereElse) {
-  const Plan plan = plan_of("", kQueryAndNorm);
+  const Plan plan = kv_append_plan("", kQueryAndNorm);
   constexpr std::uintptr_t kBytes = 4 * 32 * 128 * 2;  // of Q's tokens
   const auto after = [&](const std::function<void(KvAppendArgs&)>& change) {
     KvAppendArgs args = args_with_query();
@@ -102,14 +88,14 @@ TEST(KvAppendQueryLaunch, QueryMayBeWrittenWhereItIsAndNowhereElse) {
 TEST(KvAppendQueryLaunch, BlocksOfQueryFollowThoseOfKAndV) {
   KvAppendArgs args = args_with_query();
   for (const char* kv : {"", R"("granularity":"token")"}) {
-    const Plan plan = resolve(plan_of(kv, kQueryAndNorm).spec, target_from_name("h200"));
+    const Plan plan = resolve(kv_append_plan(kv, kQueryAndNorm).spec, target_from_name("h200"));
     const auto& config = config_of<device::KvAppendConfig>(plan.kernels[0]);
     for (const std::int64_t tokens : {1, 64, 2000, 100000}) {
       args.tokens = tokens;
-      const int parts = launch_of(plan, args).schedule;
+      const int parts = kv_append_launch(plan, args).schedule;
       const std::int64_t tiles = (tokens + config.tokens - 1) / config.tokens;
       const int query_parts = config.query_parts(parts);
-      EXPECT_EQ(launch_of(plan, args).grid_x, tiles * (2 * parts + query_parts));
+      EXPECT_EQ(kv_append_launch(plan, args).grid_x, tiles * (2 * parts + query_parts));
       EXPECT_LE((32 + query_parts - 1) / query_parts, (8 + parts - 1) / parts);
     }
   }
@@ -117,9 +103,9 @@ TEST(KvAppendQueryLaunch, BlocksOfQueryFollowThoseOfKAndV) {
 
 TEST(KvAppendQueryLaunch, StridesAreBytes) {
   KvAppendArgs args = args_with_query();
-  const Plan plan = resolve(plan_of("", kQueryAndNorm).spec, target_from_name("h200"));
+  const Plan plan = resolve(kv_append_plan("", kQueryAndNorm).spec, target_from_name("h200"));
   const auto stride = [&] {
-    return kv_append_parameters(plan, args, launch_of(plan, args)).q_stride;
+    return kv_append_parameters(plan, args, kv_append_launch(plan, args)).q_stride;
   };
   EXPECT_EQ(stride(), 32 * 128 * 2);
   args.q_stride = 6144;

@@ -37,6 +37,13 @@ std::string refusal(const Plan& plan, const Args& args) {
   return code_thrown_by([&] { validate(plan, args); });
 }
 
+// The same after a change of the arguments.
+template <class Args, class Change>
+std::string refusal_after(const Plan& plan, Args args, const Change& change) {
+  change(args);
+  return refusal(plan, args);
+}
+
 // A paged cache with stored scales, and four sequences in it.
 template <class Args>
 Args args_with_cache() {

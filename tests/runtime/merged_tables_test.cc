@@ -24,7 +24,7 @@ TablesOfBundle bundle_with(const std::vector<TunedEntry>& entries, Kernels kerne
 }
 
 // What is refused, whichever bundle comes first; empty if they are merged.
-std::string refusal(const TablesOfBundle& a, const TablesOfBundle& b) {
+std::string merge_refusal(const TablesOfBundle& a, const TablesOfBundle& b) {
   const auto merge = [](const std::vector<TablesOfBundle>& bundles) -> std::string {
     try {
       merge_bundled_tables(bundles);
@@ -47,13 +47,14 @@ TEST(MergedTables, KernelsThatWerePlannedWithoutAnEntryOfTheOther) {
                              "heddle_gemm_uint4_g128_fp16_fp32_n4096_k4096_m1_8",
                              "heddle_gemm_uint4_g128_fp16_any_wgmma_32x64x512_s4_alone"}) {
     for (const char* gpu : {kGpu, ""}) {
-      const std::string text = refusal(tuned, bundle_with({}, {{gpu, {kernel}}}, "plain.hdl"));
+      const std::string text =
+          merge_refusal(tuned, bundle_with({}, {{gpu, {kernel}}}, "plain.hdl"));
       EXPECT_NE(text.find("plain.hdl has kernels for a100 of n = 4096, k = 4096"),
                 std::string::npos)
           << kernel << ": " << text;
       EXPECT_EQ(text.find("tuned.hdl has"), std::string::npos) << text;
     }
-    EXPECT_EQ(refusal(tuned, bundle_with({}, {{"h200", {kernel}}})), "") << "of another GPU";
+    EXPECT_EQ(merge_refusal(tuned, bundle_with({}, {{"h200", {kernel}}})), "") << "of another GPU";
   }
 }
 
@@ -64,7 +65,7 @@ TEST(MergedTables, KernelsThatNoEntryServesDoNoHarm) {
         "heddle_gemm_uint4_g128_bf16_n4096_k4096_m1_8",
         "heddle_gemm_uint4_g128_fp16_n4096_k40960_m1_8",
         "heddle_gemm_uint4_g128_fp16_n14096_k4096_m1_8", "heddle_row_silu_halves_fp16_n4096_few"}) {
-    EXPECT_EQ(refusal(tuned, bundle_with({}, {{kGpu, {kernel}}})), "") << kernel;
+    EXPECT_EQ(merge_refusal(tuned, bundle_with({}, {{kGpu, {kernel}}})), "") << kernel;
   }
 }
 
@@ -77,20 +78,20 @@ TEST(MergedTables, KernelsOfAnyShapeAreOfTheShapesOfTheOthers) {
   other.k = 1024;
   const TablesOfBundle one = bundle_with({entry_for(1, 16)}, {{kGpu, {kOfEntry, kAny}}});
   const TablesOfBundle two = bundle_with({other}, {{kGpu, {kOther, kAny}}}, "two.hdl");
-  EXPECT_EQ(refusal(one, two), "");
+  EXPECT_EQ(merge_refusal(one, two), "");
   const TablesOfBundle plain = bundle_with({}, {{kGpu, {kOfEntry, kOther, kAny}}}, "plain.hdl");
-  EXPECT_NE(refusal(one, plain).find("plain.hdl has kernels"), std::string::npos);
+  EXPECT_NE(merge_refusal(one, plain).find("plain.hdl has kernels"), std::string::npos);
   const TablesOfBundle prefill = bundle_with({}, {{kGpu, {kAny}}}, "prefill.hdl");
-  EXPECT_NE(refusal(one, prefill).find("prefill.hdl has kernels"), std::string::npos);
+  EXPECT_NE(merge_refusal(one, prefill).find("prefill.hdl has kernels"), std::string::npos);
 }
 
 TEST(MergedTables, TheSameEntriesForTheSameM) {
   const Kernels kernels = {{kGpu, {kOfEntry}}};
   const TablesOfBundle tuned = bundle_with({entry_for(1, 16)}, kernels);
-  EXPECT_EQ(refusal(tuned, bundle_with({entry_for(1, 16)}, kernels)), "");
-  EXPECT_NE(refusal(tuned, bundle_with({entry_for(1, 8)}, kernels)), "") << "M = 9 to 16";
-  EXPECT_NE(refusal(tuned, bundle_with({entry_for(17, 32)}, kernels)), "");
-  EXPECT_NE(refusal(tuned, bundle_with({entry_for(1, 16, "other")}, kernels))
+  EXPECT_EQ(merge_refusal(tuned, bundle_with({entry_for(1, 16)}, kernels)), "");
+  EXPECT_NE(merge_refusal(tuned, bundle_with({entry_for(1, 8)}, kernels)), "") << "M = 9 to 16";
+  EXPECT_NE(merge_refusal(tuned, bundle_with({entry_for(17, 32)}, kernels)), "");
+  EXPECT_NE(merge_refusal(tuned, bundle_with({entry_for(1, 16, "other")}, kernels))
                 .find("different kernels for n = 4096, k = 4096, M = 1"),
             std::string::npos);
 }
@@ -113,8 +114,8 @@ TEST(MergedTables, EntriesOfTheShippedTable) {
   none.tables.add(TunedTable::from_entries(shipped.gpu(), {}));
   TablesOfBundle one{"one.hdl", {}, kernels};
   one.tables.add(TunedTable::from_entries(shipped.gpu(), {entry}));
-  EXPECT_NE(refusal(none, one).find("none.hdl has kernels"), std::string::npos);
-  EXPECT_EQ(refusal(none, none), "");
+  EXPECT_NE(merge_refusal(none, one).find("none.hdl has kernels"), std::string::npos);
+  EXPECT_EQ(merge_refusal(none, none), "");
   // One that replaces an entry of that table, and a bundle that was planned with the table.
   TunedTable replaced = shipped;
   TunedEntry other = entry;
@@ -123,7 +124,7 @@ TEST(MergedTables, EntriesOfTheShippedTable) {
   TablesOfBundle own{"own.hdl", {}, kernels};
   own.tables.add(replaced);
   const TablesOfBundle plain{"plain.hdl", {}, kernels};
-  EXPECT_NE(refusal(own, plain).find("plain.hdl has kernels"), std::string::npos);
+  EXPECT_NE(merge_refusal(own, plain).find("plain.hdl has kernels"), std::string::npos);
 }
 
 }  // namespace

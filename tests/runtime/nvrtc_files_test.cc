@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/error.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace heddle {
 namespace {

@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(64) copy(const float4* x, float4* y
 }
 )";
 
-Source source_of(std::string text, std::string arch = "sm_80") {
+Source copy_source(std::string text, std::string arch = "sm_80") {
   Source source;
   source.kernel_name = "copy";
   source.file_name = "copy.cu";
@@ -37,7 +37,7 @@ Source source_of(std::string text, std::string arch = "sm_80") {
   return source;
 }
 
-class NvrtcTest : public testing::Test {
+class NvrtcTest : public ::testing::Test {
  protected:
   void SetUp() override {
     try {
@@ -54,7 +54,7 @@ TEST_F(NvrtcTest, CompilesForEveryArchitectureFrom75Up) {
   for (const int arch : nvrtc_.archs()) {
     if (arch < 75) continue;
     const std::string name = "sm_" + std::to_string(arch) + (arch >= 90 ? "a" : "");
-    const Binary binary = nvrtc_.compile(source_of(kGood, name));
+    const Binary binary = nvrtc_.compile(copy_source(kGood, name));
     EXPECT_GT(binary.cubin.size(), 1000U) << name;
     EXPECT_EQ(std::string(binary.cubin.begin() + 1, binary.cubin.begin() + 4), "ELF") << name;
     EXPECT_NE(binary.ptx.str().find(".entry copy("), std::string::npos) << name;
@@ -74,8 +74,8 @@ TEST_F(NvrtcTest, CompilesForEveryArchitectureFrom75Up) {
 }
 
 TEST_F(NvrtcTest, EqualSourcesGiveEqualBytes) {
-  const Binary first = nvrtc_.compile(source_of(kGood));
-  const Binary second = nvrtc_.compile(source_of(kGood));
+  const Binary first = nvrtc_.compile(copy_source(kGood));
+  const Binary second = nvrtc_.compile(copy_source(kGood));
   EXPECT_EQ(first.cubin, second.cubin);
   EXPECT_EQ(first.ptx, second.ptx);
 }
@@ -91,12 +91,12 @@ extern "C" __global__ void __launch_bounds__(1024, 2) copy(const float* x, float
   for (int i = 0; i < 96; ++i) y[i * 1024 + threadIdx.x] = v[95 - i] * v[(i * 7) % 96];
 }
 )";
-  EXPECT_GT(nvrtc_.compile(source_of(text)).spill_bytes, 0);
+  EXPECT_GT(nvrtc_.compile(copy_source(text)).spill_bytes, 0);
 }
 
 TEST_F(NvrtcTest, AnErrorHoldsTheLogAndTheNumberedSource) {
   try {
-    nvrtc_.compile(source_of("extern \"C\" __global__ void copy() {\n  undeclared = 1;\n}\n"));
+    nvrtc_.compile(copy_source("extern \"C\" __global__ void copy() {\n  undeclared = 1;\n}\n"));
     FAIL() << "no exception";
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::kCompile);
@@ -108,9 +108,9 @@ TEST_F(NvrtcTest, AnErrorHoldsTheLogAndTheNumberedSource) {
 
 TEST_F(NvrtcTest, GivesWarningsButNotTheAssemblersReport) {
   std::string warnings;
-  nvrtc_.compile(source_of(kGood), &warnings);
+  nvrtc_.compile(copy_source(kGood), &warnings);
   EXPECT_EQ(warnings, "");
-  nvrtc_.compile(source_of("extern \"C\" __global__ void copy() { int unused; }"), &warnings);
+  nvrtc_.compile(copy_source("extern \"C\" __global__ void copy() { int unused; }"), &warnings);
   EXPECT_NE(warnings.find("unused"), std::string::npos) << warnings;
   EXPECT_EQ(warnings.find("ptxas"), std::string::npos) << warnings;
 }
@@ -129,8 +129,8 @@ TEST_F(NvrtcTest, NeverChangesTheStackLimit) {
       changed |= now.rlim_cur != before.rlim_cur;
     }
   });
-  nvrtc_.compile(source_of(kGood));
-  EXPECT_THROW(nvrtc_.compile(source_of("not C++")), Error);
+  nvrtc_.compile(copy_source(kGood));
+  EXPECT_THROW(nvrtc_.compile(copy_source("not C++")), Error);
   done = true;
   watcher.join();
   EXPECT_FALSE(changed);
@@ -179,12 +179,12 @@ TEST_F(NvrtcTest, HasTheArchitecturesThatTheTableSays) {
 }
 
 TEST_F(NvrtcTest, RefusesAVirtualArchitecture) {
-  EXPECT_THROW(nvrtc_.compile(source_of(kGood, "compute_80")), Error);
+  EXPECT_THROW(nvrtc_.compile(copy_source(kGood, "compute_80")), Error);
 }
 
 TEST_F(NvrtcTest, RefusesAnArchitectureThatItLacksInOneLine) {
   try {
-    nvrtc_.compile(source_of(kGood, "sm_1"));
+    nvrtc_.compile(copy_source(kGood, "sm_1"));
     FAIL() << "no exception";
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);

@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-Plan plan_of(const std::string& work) {
+Plan row_plan(const std::string& work) {
   return resolve(Spec::parse(R"({"heddle":1,"op":"row_transform","shape":{"columns":512,)"
                              R"("m":[2,1000]},"input":{"dtype":"bf16"},)" +
                              work + "}"),
@@ -17,7 +17,7 @@ Plan plan_of(const std::string& work) {
 }
 
 Plan norm(const std::string& more = "") {
-  return plan_of(R"("norm":{"type":"layer","epsilon":1e-5)" + more);
+  return row_plan(R"("norm":{"type":"layer","epsilon":1e-5)" + more);
 }
 
 const Plan& full_norm() {
@@ -26,10 +26,10 @@ const Plan& full_norm() {
 }
 
 Plan gate(const std::string& order) {
-  return plan_of(R"("gate":{"activation":"silu","order":")" + order + R"("})");
+  return row_plan(R"("gate":{"activation":"silu","order":")" + order + R"("})");
 }
 
-RowTransformArgs good_args() {
+RowTransformArgs row_args() {
   RowTransformArgs args;
   args.x = memory(0x100000);
   args.y = memory(0x200000);
@@ -41,20 +41,14 @@ RowTransformArgs good_args() {
 }
 
 RowTransformArgs gate_args() {
-  RowTransformArgs args = good_args();
+  RowTransformArgs args = row_args();
   args.residual = {};
   args.weight = args.bias = {};
   return args;
 }
 
-std::string refusal_after(const Plan& plan, RowTransformArgs args,
-                          const std::function<void(RowTransformArgs&)>& change) {
-  change(args);
-  return refusal(plan, args);
-}
-
 std::string of_norm(const std::function<void(RowTransformArgs&)>& change) {
-  return refusal_after(full_norm(), good_args(), change);
+  return refusal_after(full_norm(), row_args(), change);
 }
 
 TEST(RowTransformLaunch, WantsItsPointers) {
@@ -65,7 +59,7 @@ TEST(RowTransformLaunch, WantsItsPointers) {
   EXPECT_EQ(of_norm([](auto& a) { a.weight = {}; }), "launch.missing");
   EXPECT_EQ(of_norm([](auto& a) { a.bias = {}; }), "launch.missing");
   const Plan plain = norm("}");
-  EXPECT_EQ(refusal(plain, good_args()), "launch.unexpected");
+  EXPECT_EQ(refusal(plain, row_args()), "launch.unexpected");
   EXPECT_EQ(refusal_after(plain, gate_args(), [](auto& a) { a.weight = memory(0x400000); }), "");
   EXPECT_EQ(refusal(gate("halves"), gate_args()), "");
   EXPECT_EQ(refusal_after(gate("halves"), gate_args(), [](auto& a) { a.weight = memory(0x40); }),
@@ -126,7 +120,7 @@ TEST(RowTransformLaunch, SaysWhatMayBeInOnePlace) {
 }
 
 Plan quantized(const std::string& output, const std::string& work = "") {
-  return plan_of(work + R"("output":{"dtype":)" + output + '}');
+  return row_plan(work + R"("output":{"dtype":)" + output + '}');
 }
 RowTransformArgs quantized_args() {
   RowTransformArgs args = gate_args();
@@ -200,7 +194,7 @@ TEST(RowTransformLaunch, WantsStridesOfScalesThatFit) {
 TEST(RowTransformLaunch, EightBitsHaveAPlaceOfTheirOwn) {
   const Plan token = quantized(R"("int8","granularity":"token","symmetric":false,"pre_scale":true)",
                                R"("residual":true,"norm":{"type":"rms","epsilon":1e-5},)");
-  RowTransformArgs args = good_args();
+  RowTransformArgs args = row_args();
   args.bias = {};
   args.scales = memory(0x600000);
   args.zero_points = memory(0x700000);

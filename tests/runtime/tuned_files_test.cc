@@ -7,7 +7,7 @@
 
 #include "heddle/error.h"
 #include "tests/generator/tuned/tables.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace heddle {
 namespace {
@@ -33,7 +33,7 @@ std::string code_of(const std::string& list, std::string* what = nullptr) {
 }
 
 // The texts of all tables.
-std::string text_of(const TunedTables& tables) {
+std::string tables_text(const TunedTables& tables) {
   std::string text;
   for (const TunedTable& table : tables.tables()) text += table.to_json();
   return text;
@@ -49,9 +49,10 @@ class TunedFilesTest : public ::testing::Test {
 };
 
 TEST_F(TunedFilesTest, WithoutAListThereAreTheShippedTables) {
-  EXPECT_EQ(text_of(TunedFiles("", no_bundle, kEmpty).tables()), text_of(TunedTables::shipped()));
-  EXPECT_EQ(text_of(TunedFiles("", no_bundle, with_variable("")).tables()),
-            text_of(TunedTables::shipped()));
+  EXPECT_EQ(tables_text(TunedFiles("", no_bundle, kEmpty).tables()),
+            tables_text(TunedTables::shipped()));
+  EXPECT_EQ(tables_text(TunedFiles("", no_bundle, with_variable("")).tables()),
+            tables_text(TunedTables::shipped()));
 }
 
 TEST_F(TunedFilesTest, NoneLeavesTheShippedTablesOut) {
@@ -70,7 +71,7 @@ TEST_F(TunedFilesTest, FilesAreMergedOverTheShippedTablesTheLaterWins) {
        {std::tuple{"h100", 1, 8, "a"}, {"h100", 5, 8, "b"}, {"a100", 1, 1, "c"}}) {
     expected.add(TunedTable::from_entries(gpu, {entry_for(first, last, kernel)}));
   }
-  EXPECT_EQ(text_of(TunedFiles(list, no_bundle, kEmpty).tables()), text_of(expected));
+  EXPECT_EQ(tables_text(TunedFiles(list, no_bundle, kEmpty).tables()), tables_text(expected));
 }
 
 // Named files, then bundles, then the shipped table; that of a bundle is a whole one.
@@ -82,14 +83,14 @@ TEST_F(TunedFilesTest, FilesGoBeforeBundlesAndTheseBeforeTheShippedTables) {
   };
   ASSERT_FALSE(TunedTables::shipped().tables().empty());
   ASSERT_EQ(TunedTables::shipped().tables().front().gpu(), "h100");
-  EXPECT_EQ(text_of(TunedFiles("", bundled, kEmpty).tables()), text_of(bundled()))
+  EXPECT_EQ(tables_text(TunedFiles("", bundled, kEmpty).tables()), tables_text(bundled()))
       << "in place of the shipped table, not merged over it";
   const std::string list = write("a.json", "h100", entry_for(5, 8, "named")) + ":" +
                            write("b.json", "h200", entry_for(1, 1, "other"));
   TunedTables expected = bundled();
   expected.add(TunedTable::from_entries("h100", {entry_for(5, 8, "named")}));
   expected.add(TunedTable::from_entries("h200", {entry_for(1, 1, "other")}));
-  EXPECT_EQ(text_of(TunedFiles(list, bundled, kEmpty).tables()), text_of(expected));
+  EXPECT_EQ(tables_text(TunedFiles(list, bundled, kEmpty).tables()), tables_text(expected));
 }
 
 TEST_F(TunedFilesTest, WhoAsksForNoTablesGetsNone) {
@@ -119,8 +120,8 @@ TEST_F(TunedFilesTest, BundlesAreAskedOnceAlsoAfterAFailure) {
 TEST_F(TunedFilesTest, TheArgumentGoesBeforeTheEnvironment) {
   const std::string file = write("a.json", "h200", entry_for(1, 8));
   EXPECT_TRUE(TunedFiles("none", no_bundle, with_variable(file)).tables().tables().empty());
-  EXPECT_EQ(text_of(TunedFiles("none:" + file, no_bundle, with_variable("none")).tables()),
-            text_of(TunedFiles("", no_bundle, with_variable("none:" + file)).tables()));
+  EXPECT_EQ(tables_text(TunedFiles("none:" + file, no_bundle, with_variable("none")).tables()),
+            tables_text(TunedFiles("", no_bundle, with_variable("none:" + file)).tables()));
 }
 
 TEST_F(TunedFilesTest, AFileThatCannotBeReadIsNamed) {
@@ -150,9 +151,9 @@ TEST_F(TunedFilesTest, ListsWithEmptyNamesAreRefused) {
 TEST_F(TunedFilesTest, TheFilesAreReadOnce) {
   const std::string file = write("a.json", "h200", entry_for(1, 8, "first"));
   TunedFiles files("none:" + file, no_bundle, kEmpty);
-  const std::string before = text_of(files.tables());
+  const std::string before = tables_text(files.tables());
   write("a.json", "h200", entry_for(1, 8, "second"));
-  EXPECT_EQ(text_of(files.tables()), before);
+  EXPECT_EQ(tables_text(files.tables()), before);
   try {
     files.replace("none");
     FAIL();

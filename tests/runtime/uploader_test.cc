@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cache/bytes.h"
 #include "heddle/checkpoint.h"
 #include "tests/checkpoint/reader_cases.h"
 #include "tests/fake_driver/fake_driver.h"
@@ -16,8 +17,6 @@ namespace {
 using testing::code_of;
 using testing::EngineContext;
 using testing::EngineStream;
-
-using Bytes = std::vector<std::uint8_t>;
 
 // Aligned as device memory is.
 struct DeviceMemory {

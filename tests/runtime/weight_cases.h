@@ -37,6 +37,16 @@ inline constexpr WeightCase kWeightCases[] = {
     {4, 16, ZeroPoint::kNone, DType::kE4m3, WeightType::kE2m1},
 };
 
+inline WeightSpec weight_of(const WeightCase& c) {
+  WeightSpec weight;
+  weight.bits = c.bits;
+  weight.group_size = c.group_size;
+  weight.zero_point = c.zero_point;
+  weight.scale_dtype = c.scale_dtype;
+  weight.type = c.type;
+  return weight;
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TESTS_RUNTIME_WEIGHT_CASES_H_

@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-Plan plan_of(Op op, const WeightOpSpec& spec) {
+Plan weight_op_plan(Op op, const WeightOpSpec& spec) {
   Plan plan;
   plan.spec = Spec::from_weight_op(op, spec);
   return plan;
@@ -31,7 +31,7 @@ RepackArgs repack_args() {
 }
 
 TEST(RepackLaunch, WantsItsPointersAligned) {
-  const Plan plan = plan_of(Op::kRepack, gptq(false, false));
+  const Plan plan = weight_op_plan(Op::kRepack, gptq(false, false));
   EXPECT_EQ(refusal(plan, repack_args()), "");
   for (DeviceInput WeightSource::*field : {&WeightSource::weights, &WeightSource::scales}) {
     RepackArgs args = repack_args();
@@ -49,9 +49,9 @@ TEST(RepackLaunch, WantsZerosAndPermutationExactlyIfTheSpecHasThem) {
   const struct {
     DeviceInput WeightSource::*field;
     Plan with;
-  } cases[] = {{&WeightSource::zeros, plan_of(Op::kRepack, gptq(true, false))},
-               {&WeightSource::permutation, plan_of(Op::kRepack, gptq(false, true))}};
-  const Plan without = plan_of(Op::kRepack, gptq(false, false));
+  } cases[] = {{&WeightSource::zeros, weight_op_plan(Op::kRepack, gptq(true, false))},
+               {&WeightSource::permutation, weight_op_plan(Op::kRepack, gptq(false, true))}};
+  const Plan without = weight_op_plan(Op::kRepack, gptq(false, false));
   for (const auto& [field, with] : cases) {
     RepackArgs args = repack_args();
     EXPECT_EQ(refusal(with, args), "launch.missing");
@@ -62,13 +62,13 @@ TEST(RepackLaunch, WantsZerosAndPermutationExactlyIfTheSpecHasThem) {
   RepackArgs args = repack_args();
   args.source.permutation = memory(0x4000);
   args.source.group_index = memory(0x5000);  // of dequantize
-  EXPECT_EQ(refusal(plan_of(Op::kRepack, gptq(false, true)), args), "launch.unexpected");
+  EXPECT_EQ(refusal(weight_op_plan(Op::kRepack, gptq(false, true)), args), "launch.unexpected");
 }
 
 TEST(QuantizeWeightLaunch, WantsBothPointers) {
   WeightOpSpec spec;
   spec.shape = {512, 1024};
-  const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+  const Plan plan = weight_op_plan(Op::kQuantizeWeight, spec);
   EXPECT_EQ(refusal(plan, QuantizeWeightArgs{memory(0x1000), memory(0x2000)}), "");
   EXPECT_EQ(refusal(plan, QuantizeWeightArgs{{}, memory(0x2000)}), "launch.missing");
   EXPECT_EQ(refusal(plan, QuantizeWeightArgs{memory(0x1000), {}}), "launch.missing");

@@ -11,7 +11,7 @@ namespace heddle {
 namespace {
 
 // The planner's kernel takes the first time.
-GemmBenchReport report(const std::vector<double>& times) {
+GemmBenchReport report_of_times(const std::vector<double>& times) {
   GemmBenchReport report;
   report.read_tb_per_s = 4.5;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -29,20 +29,20 @@ GemmBenchReport report(const std::vector<double>& times) {
 int tile_n(const GemmTiming& row) { return config_of<device::TilesConfig>(row.kernel).tile_n; }
 
 TEST(SweepReport, TheChoiceIsHeldAgainstTheFastest) {
-  const Sweep sweep = sweep_of(report({12, 15, 10}));
+  const Sweep sweep = sweep_of(report_of_times({12, 15, 10}));
   EXPECT_EQ(sweep.m, 16);
   EXPECT_DOUBLE_EQ(sweep.times_best(), 1.2);
   EXPECT_EQ(tile_n(sweep.rows.front()), 64);
   EXPECT_EQ(tile_n(sweep.rows.back()), 32);
-  EXPECT_DOUBLE_EQ(sweep_of(report({9, 15, 10})).times_best(), 1);
+  EXPECT_DOUBLE_EQ(sweep_of(report_of_times({9, 15, 10})).times_best(), 1);
 }
 
 TEST(SweepReport, TheBestAreTimedAgainInTurns) {
-  Sweep sweep = sweep_of(report({20, 15, 10, 12}));
+  Sweep sweep = sweep_of(report_of_times({20, 15, 10, 12}));
   const std::vector<std::size_t> best = finalists(sweep, 3);
   ASSERT_EQ(best, (std::vector<std::size_t>{0, 2, 3}));
   // Three rounds; what was slow because it was the first is the fastest of the three.
-  settle(best, report({11, 13, 16, 12, 14, 40, 11, 14, 15}), &sweep);
+  settle(best, report_of_times({11, 13, 16, 12, 14, 40, 11, 14, 15}), &sweep);
   EXPECT_EQ(sweep.chosen.us, 11);
   EXPECT_DOUBLE_EQ(sweep.times_best(), 1);
   ASSERT_EQ(sweep.rows.size(), 4U);
@@ -55,12 +55,12 @@ TEST(SweepReport, TheBestAreTimedAgainInTurns) {
 }
 
 TEST(SweepReport, OfFewCandidatesAllAreFinalists) {
-  EXPECT_EQ(finalists(sweep_of(report({20})), 8), (std::vector<std::size_t>{0}));
-  EXPECT_EQ(finalists(sweep_of(report({20, 10})), 8), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(finalists(sweep_of(report_of_times({20})), 8), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(finalists(sweep_of(report_of_times({20, 10})), 8), (std::vector<std::size_t>{0, 1}));
 }
 
 TEST(SweepReport, Json) {
-  Sweep sweep = sweep_of(report({12, 15, 10}));
+  Sweep sweep = sweep_of(report_of_times({12, 15, 10}));
   sweep.predicted_us = {11, 16, 9};
   sweep.labels = {"first", "second", "third"};
   const nlohmann::ordered_json json = sweep_json(sweep);
@@ -79,7 +79,7 @@ TEST(SweepReport, Json) {
 }
 
 TEST(SweepReport, TheTableHasTheFastestAndTheChoiceWhereverItIs) {
-  const std::string text = sweep_text(sweep_of(report({20, 15, 10, 12})), 2);
+  const std::string text = sweep_text(sweep_of(report_of_times({20, 15, 10, 12})), 2);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
   const std::string slowest = text.substr(text.find("\n    4  tiles  "));
   EXPECT_NE(slowest.find("tile 8 tokens x 16 rows"), std::string::npos) << text;

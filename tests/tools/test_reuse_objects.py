@@ -48,6 +48,27 @@ class ReuseObjectsTest(unittest.TestCase):
                       ['-DA="b c"', "-O2", "-Wa,--noexecstack"]):
             self.assertEqual(self.compiled(*words), "compiled", words)
 
+    def unity(self, folder, *sources):
+        """A file that CMake writes in a unity build."""
+        path = self.folder / folder / "Unity/unity_0_cxx.cxx"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f'/* NOLINT */\n#include "{source}"\n' for source in sources))
+        return path
+
+    def test_the_same_files_together_are_copied(self):
+        words = ('-DA="b c"', "-O2")
+        other = self.folder / "b.cc"
+        other.write_text("")
+        together = self.unity("there", self.source, other)
+        os.utime(self.object)
+        self.commands.write_text(self.commands.read_text().replace(str(self.source), str(together)))
+        self.assertEqual(self.compiled(*words, source=self.unity("here", self.source, other)), "made")
+        self.assertEqual(self.compiled(*words, source=self.unity("here", self.source)), "compiled")
+        self.assertEqual(self.compiled(*words), "compiled")
+        os.utime(other, (2**31, 2**31))
+        self.assertEqual(self.compiled(*words, source=self.unity("here", self.source, other)),
+                         "compiled")
+
     def test_what_is_not_there_or_old_is_compiled(self):
         words = ('-DA="b c"', "-O2")
         self.assertEqual(self.compiled(*words, source=self.folder / "b.cc"), "compiled")

@@ -11,12 +11,10 @@
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_device.h"
 #include "tools/gpu_harness/helper_kernels.h"
+#include "tools/gpu_harness/poison.h"
 
 namespace heddle {
 namespace {
-
-constexpr std::size_t kGuardBytes = 4096;
-constexpr unsigned char kGuardByte = 0xA5;
 
 // Result of one launch: the output between guards, and the sums.
 struct Outcome {

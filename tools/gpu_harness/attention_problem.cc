@@ -8,14 +8,14 @@
 #include "generator/decode/float16.h"
 #include "heddle/inspect/kv_codec.h"
 #include "tools/gpu_harness/attention_tensor.h"
+#include "tools/gpu_harness/poison.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kSpareAttentionPages = 2;
-constexpr std::uint8_t kNanByte = 0xFF;
 
-void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& problem) {
+void make_attention_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& problem) {
   const std::int64_t longest =
       std::max(1, *std::max_element(problem.lengths.begin(), problem.lengths.end()));
   const auto sequences = static_cast<std::int64_t>(problem.lengths.size());
@@ -36,8 +36,8 @@ void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& pro
 }
 
 // A window for each sequence, and one more.
-void make_residual(const DecodeAttentionSpec& spec, std::uint32_t page_seed,
-                   AttentionProblem& problem) {
+void make_attention_residual(const DecodeAttentionSpec& spec, std::uint32_t page_seed,
+                             AttentionProblem& problem) {
   if (spec.kv.k.granularity != KvGranularity::kChannel) return;
   problem.residual_slot_count = static_cast<std::int64_t>(problem.lengths.size()) + 1;
   const KvTensorLayout layout = AttentionTensor(spec, false).layout();
@@ -57,8 +57,8 @@ AttentionProblem make_attention_problem(const DecodeAttentionSpec& spec,
                                         std::uint32_t seed, std::uint32_t page_seed) {
   AttentionProblem problem;
   problem.lengths = lengths;
-  make_pages(spec.kv, page_seed, problem);
-  make_residual(spec, page_seed, problem);
+  make_attention_pages(spec.kv, page_seed, problem);
+  make_attention_residual(spec, page_seed, problem);
   std::mt19937 random(seed);
   for (const bool value : {false, true}) {
     const AttentionTensor tensor(spec, value);

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 
+#include "tools/gpu_harness/poison.h"
+
 namespace heddle {
-namespace {
-
-constexpr std::size_t kGuardBytes = 4096;
-
-}  // namespace
 
 std::string ByteCheck::fault() const {
   if (!guards_intact) return "writes outside of its output";

@@ -5,14 +5,14 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/weight_kernels.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_source.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
-constexpr std::size_t kMostBuffers = 1024;                      // of tiny matrices
+constexpr std::size_t kMostBuffers = 1024;  // of tiny matrices
 
 struct Buffers {
   DeviceSource source;

@@ -10,11 +10,11 @@
 #include "runtime/context.h"
 #include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/expected_weight.h"
+#include "tools/gpu_harness/poison.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::size_t kGuardBytes = 4096;
 constexpr unsigned char kPoisonByte = kPoisonWeight & 0xFF;
 
 bool guards_intact(const DeviceBuffer& w, const OwnedStream& stream) {
@@ -25,8 +25,8 @@ bool guards_intact(const DeviceBuffer& w, const OwnedStream& stream) {
                      [](unsigned char c) { return c == kPoisonByte; });
 }
 
-void compare(const WeightOpSpec& spec, const std::vector<std::uint16_t>& got,
-             const std::vector<std::uint16_t>& expected, DequantizeCheck* check) {
+void compare_weights(const WeightOpSpec& spec, const std::vector<std::uint16_t>& got,
+                     const std::vector<std::uint16_t>& expected, DequantizeCheck* check) {
   const auto k = static_cast<std::size_t>(spec.shape.k);
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (same_weight(spec.dtype, got[i], expected[i])) continue;
@@ -56,7 +56,7 @@ DequantizeCheck check_dequantize(const Kernel& kernel, const SourceTensors& sour
   DequantizeCheck check;
   check.weights = expected.size();
   check.guards_intact = guards_intact(w, stream);
-  compare(spec, got, expected, &check);
+  compare_weights(spec, got, expected, &check);
   return check;
 }
 

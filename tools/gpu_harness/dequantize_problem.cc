@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kWildOneIn = 8;  // scales
 
 // Bits of any finite value of the type, or of one between 2^power and 2^(power+1).
-std::uint32_t random_scale(std::mt19937& random, DType dtype, int power) {
+std::uint32_t wild_scale(std::mt19937& random, DType dtype, int power) {
   const bool wild = random() % kWildOneIn == 0;
   const bool one_byte = dtype == DType::kE8m0 || dtype == DType::kE4m3;
   if (wild && one_byte) return random() & 0xFF;  // NaN, too
@@ -42,11 +42,11 @@ QuantizedWeights wild_weights(const WeightOpSpec& spec, std::uint32_t seed) {
   const std::int64_t rows = (n - 1) / weight.group_rows + 1;
   const std::int64_t count = weight.group_size == kPerTensor ? 1 : rows * groups_of(spec);
   for (std::int64_t i = 0; i < count; ++i) {
-    append_bits(result.scales, random_scale(random, weight.scale_dtype, -6), bytes);
+    append_bits(result.scales, wild_scale(random, weight.scale_dtype, -6), bytes);
     if (weight.zero_point == ZeroPoint::kInt) {
       result.zeros.push_back(static_cast<std::uint8_t>(random() & mask));
     } else if (weight.zero_point == ZeroPoint::kFloat) {
-      append_bits(result.zeros, random_scale(random, weight.scale_dtype, weight.bits - 1), bytes);
+      append_bits(result.zeros, wild_scale(random, weight.scale_dtype, weight.bits - 1), bytes);
     }
   }
   if (weight.tensor_scale) {

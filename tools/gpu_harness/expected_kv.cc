@@ -42,8 +42,8 @@ struct HostPlace {
 };
 
 // Nothing where the token lies outside of the cache.
-std::optional<HostPlace> place_of(const KvSpec& kv, const KvProblem& problem, std::size_t sequence,
-                                  int position) {
+std::optional<HostPlace> host_place_of(const KvSpec& kv, const KvProblem& problem,
+                                       std::size_t sequence, int position) {
   if (position < 0) return std::nullopt;
   if (kv.layout == KvLayout::kContiguous) {
     if (position >= problem.page_tokens) return std::nullopt;
@@ -122,7 +122,7 @@ class KeyBlocks {
  private:
   void quantize(const NewKeys& keys, std::int64_t first_new, std::int64_t begin) {
     const KvTensorLayout& layout = problem_.layout.k;
-    const auto place = place_of(spec_.kv, problem_, sequence_, static_cast<int>(begin));
+    const auto place = host_place_of(spec_.kv, problem_, sequence_, static_cast<int>(begin));
     if (!place) return;
     std::vector<float> values;
     for (std::int64_t position = begin; position < begin + layout.scale_tokens; ++position) {
@@ -265,7 +265,7 @@ void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages
     NewKeys new_keys;
     for (int token = first; token < last; ++token) {
       const int position = problem.lengths[sequence] - (last - token);
-      const auto place = place_of(spec.kv, problem, sequence, position);
+      const auto place = host_place_of(spec.kv, problem, sequence, position);
       const bool rotation_missing = !of_token.has_rotations(position);
       put_query(spec, problem, of_token, token, position, parts[kQuery]);
       if (by_channel ? position < 0 : !place || rotation_missing) continue;

@@ -9,12 +9,11 @@
 
 #include "generator/decode/float16.h"
 #include "tools/gpu_harness/activated.h"
+#include "tools/gpu_harness/as_size.h"
 #include "tools/gpu_harness/row_codes.h"
 
 namespace heddle {
 namespace {
-
-std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 double half_of_last_place(Float16Format format, double value) {
   const int least = 1 - format.bias();

@@ -13,6 +13,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/gemm_tensors.h"
@@ -23,8 +24,6 @@
 
 namespace heddle {
 namespace {
-
-constexpr std::uint32_t kSeed = 1;
 
 void check_m_list(const GemmShape& shape, const std::vector<std::int64_t>& m_list) {
   for (const std::int64_t m : m_list) {
@@ -62,10 +61,10 @@ DeviceInput turn(const std::vector<DeviceBuffer>& buffers, std::size_t i) {
 }
 
 // What the specs of one list share. Needs a current context for its whole life.
-class Bench {
+class GemmBench {
  public:
-  Bench(std::vector<GemmKernel> kernels, const std::vector<std::int64_t>& m_list,
-        const GemmBenchOptions& options)
+  GemmBench(std::vector<GemmKernel> kernels, const std::vector<std::int64_t>& m_list,
+            const GemmBenchOptions& options)
       : kernels_(std::move(kernels)),
         m_list_(m_list),
         max_m_(*std::max_element(m_list.begin(), m_list.end())),
@@ -99,7 +98,7 @@ class Bench {
  private:
   const GemmSpec& spec(std::size_t i) const { return kernels_[i].plan().spec.gemm(); }
   GemmTensors tensors_for(const GemmKernel& kernel) const {
-    return make_gemm_tensors(kernel, max_m_, kSeed, helpers_, stream_);
+    return make_gemm_tensors(kernel, max_m_, kBenchSeed, helpers_, stream_);
   }
   WeightCopies& weights_for(std::size_t i);
   GemmTiming time_or_blame(std::size_t i, std::int64_t m, const GemmTensors& tensors);
@@ -120,7 +119,7 @@ class Bench {
 };
 
 // Kept from one spec to the next where they differ in their tiles or paths only.
-WeightCopies& Bench::weights_for(std::size_t i) {
+WeightCopies& GemmBench::weights_for(std::size_t i) {
   GemmSpec plain = spec(i);
   plain.tile = {};
   plain.path = Path::kAuto;
@@ -136,7 +135,7 @@ WeightCopies& Bench::weights_for(std::size_t i) {
 }
 
 // An error of the driver does not say which of many kernels it comes from.
-GemmTiming Bench::time_or_blame(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+GemmTiming GemmBench::time_or_blame(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
   try {
     return time_one(i, m, tensors);
   } catch (const Error& error) {
@@ -148,7 +147,7 @@ GemmTiming Bench::time_or_blame(std::size_t i, std::int64_t m, const GemmTensors
   }
 }
 
-GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+GemmTiming GemmBench::time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
   const GemmKernel& kernel = kernels_[i];
   const std::vector<DeviceBuffer>& weights = weights_for(i).packed();
   GemmTiming row;
@@ -171,7 +170,7 @@ GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& ten
   return row;
 }
 
-TimedRound Bench::cublas_launches(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+TimedRound GemmBench::cublas_launches(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
   const GemmShape& shape = spec(i).shape;
   const bool bf16 = spec(i).activation == DType::kBf16;
   const std::vector<DeviceBuffer>& weights = weights_for(i).rounded();
@@ -185,7 +184,7 @@ TimedRound Bench::cublas_launches(std::size_t i, std::int64_t m, const GemmTenso
   return {static_cast<int>(weights.size()), launch};
 }
 
-void Bench::time_chain() {
+void GemmBench::time_chain() {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < kernels_.size(); ++i) bytes += weight_layout(spec(i)).total_bytes;
   std::vector<WeightCopies> weights;
@@ -216,7 +215,7 @@ GemmBenchReport bench_gemm_plans(Runtime& runtime, const std::vector<Plan>& plan
                                  const GemmBenchOptions& options) {
   for (const Plan& plan : plans) check_m_list(plan.spec.gemm().shape, m_list);
   const cuda::CurrentContext context;
-  Bench bench(load_all(runtime, plans, options.on_build), m_list, options);
+  GemmBench bench(load_all(runtime, plans, options.on_build), m_list, options);
   bench.time_launches(runtime);
   bench.time_each();
   if (options.chain) bench.time_chain();

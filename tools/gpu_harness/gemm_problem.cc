@@ -9,13 +9,9 @@
 #include "heddle/inspect/plan.h"
 #include "tools/gpu_harness/byte_activations.h"
 #include "tools/gpu_harness/output_codes.h"
+#include "tools/gpu_harness/poison.h"
 
 namespace heddle {
-namespace {
-
-constexpr unsigned char kNanByte = 0xff;
-
-}  // namespace
 
 GemmProblem::GemmProblem(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed)
     : GemmProblem(kernel.plan().spec.gemm(), max_m, seed) {

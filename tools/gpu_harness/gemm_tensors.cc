@@ -1,23 +1,16 @@
 #include "tools/gpu_harness/gemm_tensors.h"
 
 #include <algorithm>
-#include <numeric>
-#include <random>
 #include <vector>
 
 #include "heddle/inspect/plan.h"
 #include "runtime/group_scales.h"
 #include "tools/gpu_harness/byte_activations.h"
+#include "tools/gpu_harness/poison.h"
+#include "tools/gpu_harness/source_tensors.h"
 
 namespace heddle {
 namespace {
-
-std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(k));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
-  return order;
-}
 
 void put_bytes(const GemmSpec& spec, std::int64_t m, std::uint32_t seed, const OwnedStream& stream,
                GemmTensors& tensors) {

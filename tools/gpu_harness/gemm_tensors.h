@@ -11,9 +11,6 @@
 
 namespace heddle {
 
-// Bytes before and behind the output that no kernel may write to.
-inline constexpr std::size_t kGuardBytes = 4096;
-
 // The seed of X, given that of all.
 constexpr std::uint32_t x_seed(std::uint32_t seed) { return seed + 1; }
 

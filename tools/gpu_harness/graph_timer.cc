@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tools/gpu_harness/cuda_graph.h"
 #include "tools/gpu_harness/median.h"
 
 namespace heddle {
@@ -16,59 +17,12 @@ namespace {
 
 constexpr int kLeastWarmups = 2;
 
-class Event {
- public:
-  Event() { cuda::check(cuda::driver().cuEventCreate(&event_, 0), "cuEventCreate"); }
-  ~Event() { cuda::try_driver(nullptr)->cuEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-
-  cuda::CUevent get() const { return event_; }
-  void record(const OwnedStream& stream) const {
-    cuda::check(cuda::driver().cuEventRecord(event_, stream.get()), "cuEventRecord");
-  }
-
- private:
-  cuda::CUevent event_ = nullptr;
-};
-
-class Graph {
- public:
-  Graph(const OwnedStream& stream, int launches, const std::function<void(int)>& launch) {
-    const cuda::Driver& cu = cuda::driver();
-    cuda::check(cu.cuStreamBeginCapture(stream.get(), cuda::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-                "cuStreamBeginCapture");
-    cuda::CUgraph graph = nullptr;
-    try {
-      for (int i = 0; i < launches; ++i) launch(i);
-    } catch (...) {
-      cu.cuStreamEndCapture(stream.get(), &graph);
-      if (graph != nullptr) cu.cuGraphDestroy(graph);
-      throw;
-    }
-    cuda::check(cu.cuStreamEndCapture(stream.get(), &graph), "cuStreamEndCapture");
-    const cuda::CUresult result = cu.cuGraphInstantiateWithFlags(&exec_, graph, 0);
-    cu.cuGraphDestroy(graph);
-    cuda::check(result, "cuGraphInstantiateWithFlags");
-  }
-  ~Graph() { cuda::try_driver(nullptr)->cuGraphExecDestroy(exec_); }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-
-  void replay(const OwnedStream& stream) const {
-    cuda::check(cuda::driver().cuGraphLaunch(exec_, stream.get()), "cuGraphLaunch");
-  }
-
- private:
-  cuda::CUgraphExec exec_ = nullptr;
-};
-
 void rest_for(double us) {
   if (us > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
 }
 
-double replay_us(const Graph& graph, const OwnedStream& stream, const Event& start,
-                 const Event& end) {
+double replay_us(const OwnedGraph& graph, const OwnedStream& stream, const OwnedEvent& start,
+                 const OwnedEvent& end) {
   start.record(stream);
   graph.replay(stream);
   end.record(stream);
@@ -94,10 +48,10 @@ struct Measuring {
   SmClock* clock = nullptr;  // of them
 };
 
-double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
+double median_us_per_launch(const OwnedGraph& graph, const OwnedStream& stream, int launches,
                             int replays, const Measuring& measuring) {
-  const Event start;
-  const Event end;
+  const OwnedEvent start;
+  const OwnedEvent end;
   double warmed_us = 0;
   for (int i = 0; i < kLeastWarmups || warmed_us < measuring.warm_up_us; ++i) {
     warmed_us += replay_us(graph, stream, start, end);
@@ -118,7 +72,7 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
 
 double time_in_graph(const OwnedStream& stream, int launches, int replays,
                      const std::function<void(int)>& launch) {
-  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, {});
+  return median_us_per_launch(OwnedGraph(stream, launches, launch), stream, launches, replays, {});
 }
 
 ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget) {
@@ -133,7 +87,7 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch, SmClock* clock) {
-  const Graph one_round(stream, round, launch);
+  const OwnedGraph one_round(stream, round, launch);
   const double pilot_us =
       median_us_per_launch(one_round, stream, round, 1, {warm_up_us(budget), budget.rest});
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
@@ -141,26 +95,26 @@ double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& b
   if (plan.launches == round) {
     return median_us_per_launch(one_round, stream, round, plan.replays, measuring);
   }
-  return median_us_per_launch(Graph(stream, plan.launches, launch), stream, plan.launches,
+  return median_us_per_launch(OwnedGraph(stream, plan.launches, launch), stream, plan.launches,
                               plan.replays, measuring);
 }
 
 struct TimedGraph::State {
   State(const OwnedStream& on, const TimedRound& round, const TimingBudget& budget)
       : stream(on), rest(budget.rest) {
-    const Graph one_round(stream, round.round, round.launch);
+    const OwnedGraph one_round(stream, round.round, round.launch);
     const double pilot_us =
         median_us_per_launch(one_round, stream, round.round, 1, {warm_up_us(budget), budget.rest});
     plan = plan_replays(round.round, pilot_us, budget);
-    graph = std::make_unique<Graph>(stream, plan.launches, round.launch);
+    graph = std::make_unique<OwnedGraph>(stream, plan.launches, round.launch);
   }
 
   const OwnedStream& stream;
   double rest;
-  Event start;
-  Event end;
+  OwnedEvent start;
+  OwnedEvent end;
   ReplayPlan plan;
-  std::unique_ptr<Graph> graph;
+  std::unique_ptr<OwnedGraph> graph;
 };
 
 TimedGraph::TimedGraph(const OwnedStream& stream, const TimedRound& round,

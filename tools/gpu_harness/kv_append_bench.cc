@@ -7,6 +7,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_append.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/kv_device.h"
 
 namespace heddle {
@@ -23,12 +24,12 @@ class Launches {
     KvProblem problem = make_kv_problem(spec, shape);
     std::size_t cache_bytes = 0;
     for (const std::size_t bytes : problem.bytes) cache_bytes += bytes;
-    const int copies = rotation_copies(moved_bytes);
-    const int caches = std::min(copies, rotation_copies(cache_bytes));
-    for (int i = 0; i < caches; ++i) {
+    const std::size_t copies = copies_for(moved_bytes);
+    const std::size_t caches = std::min(copies, copies_for(cache_bytes));
+    for (std::size_t i = 0; i < caches; ++i) {
       outputs_.push_back(std::make_unique<DeviceKvOutput>(problem.bytes));
     }
-    for (int i = 0; i < copies; ++i) {
+    for (std::size_t i = 0; i < copies; ++i) {
       inputs_.push_back(std::make_unique<DeviceKvInput>(spec, problem, stream));
       if (problem.offsets.empty()) {
         std::rotate(problem.lengths.begin(), problem.lengths.begin() + 1, problem.lengths.end());

@@ -30,8 +30,8 @@ void unify_nans(KvDtype dtype, std::vector<std::uint8_t>& codes) {
   }
 }
 
-void compare(std::vector<std::uint8_t> expected, std::vector<std::uint8_t> got, std::size_t base,
-             ByteCheck* check) {
+void compare_part(std::vector<std::uint8_t> expected, std::vector<std::uint8_t> got,
+                  std::size_t base, ByteCheck* check) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (got[i] == expected[i]) continue;
     if (check->mismatches++ == 0) check->first_mismatch = base + i;
@@ -74,7 +74,7 @@ ByteCheck run_kv_append(const Kernel& kernel, const KvAppendShape& shape, std::u
         unify_nans(dtype, part_got);
         unify_nans(dtype, expected[part]);
       }
-      compare(std::move(expected[part]), std::move(part_got), output.offset(part), &check);
+      compare_part(std::move(expected[part]), std::move(part_got), output.offset(part), &check);
       end = output.offset(part) + problem.bytes[part];
       check.bytes += problem.bytes[part];
     }

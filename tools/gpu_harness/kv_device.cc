@@ -1,11 +1,10 @@
 #include "tools/gpu_harness/kv_device.h"
 
 #include "generator/kv/kv_rule.h"
+#include "tools/gpu_harness/poison.h"
 
 namespace heddle {
 namespace {
-
-constexpr std::size_t kGuardBytes = 4096;
 
 std::size_t padded(std::size_t bytes) {
   return (bytes + kGuardBytes - 1) / kGuardBytes * kGuardBytes;

@@ -65,8 +65,8 @@ std::vector<std::uint16_t> random_rows(const KvAppendSpec& spec, int heads, std:
   return rows;
 }
 
-void make_pages(const KvSpec& kv, const KvAppendShape& shape, std::mt19937& random,
-                KvProblem& problem) {
+void make_append_pages(const KvSpec& kv, const KvAppendShape& shape, std::mt19937& random,
+                       KvProblem& problem) {
   const auto sequences = static_cast<std::int64_t>(shape.lengths.size());
   const int longest = *std::max_element(shape.lengths.begin(), shape.lengths.end());
   if (kv.layout == KvLayout::kContiguous) {
@@ -104,8 +104,8 @@ void make_rotations(const RopeSpec& rope, const KvAppendShape& shape, std::mt199
 }
 
 // Old tokens of all kinds, and slots in a random order.
-void make_residual(const KvAppendSpec& spec, const KvAppendShape& shape, std::mt19937& random,
-                   KvProblem& problem) {
+void make_append_residual(const KvAppendSpec& spec, const KvAppendShape& shape,
+                          std::mt19937& random, KvProblem& problem) {
   if (spec.kv.k.granularity != KvGranularity::kChannel) return;
   const std::size_t sequences = problem.lengths.size();
   problem.residual_slot_count = static_cast<std::int64_t>(sequences) + kSpareSlots;
@@ -192,9 +192,9 @@ KvProblem make_kv_problem(const KvAppendSpec& spec, const KvAppendShape& shape,
   problem.stride = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim + shape.spare_elements;
   problem.k = random_rows(spec, spec.shape.kv_heads, problem.tokens, problem.stride, random);
   problem.v = random_rows(spec, spec.shape.kv_heads, problem.tokens, problem.stride, random);
-  make_pages(spec.kv, shape, random, problem);
+  make_append_pages(spec.kv, shape, random, problem);
   make_rotations(spec.rope, shape, random, problem);
-  make_residual(spec, shape, random, problem);
+  make_append_residual(spec, shape, random, problem);
   make_query(spec, shape, random, problem);
   problem.given = {KvGivenScale{0.03125F + 0.001F * static_cast<float>(seed % 7), 7},
                    KvGivenScale{0.0078125F, 2}};

@@ -5,32 +5,20 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/gpu_harness/float8.h"
+
 namespace heddle {
 namespace {
 
 constexpr int kSign = 0x80;
 
-struct Float8 {
-  int mantissa_bits;
-  int bias;
-  int largest;  // the code of the largest finite magnitude
-
-  double value(int code) const {
-    const int exponent = code >> mantissa_bits;
-    const int fraction = code & ((1 << mantissa_bits) - 1);
-    return exponent == 0
-               ? std::ldexp(fraction, 1 - bias - mantissa_bits)
-               : std::ldexp((1 << mantissa_bits) + fraction, exponent - bias - mantissa_bits);
-  }
-};
-
-Float8 float8(DType dtype) {
-  return dtype == DType::kFp8E4m3 ? Float8{3, 7, 0x7E} : Float8{2, 15, 0x7B};
+const Float8Format& float8_format(DType dtype) {
+  return dtype == DType::kFp8E4m3 ? kFloat8E4m3 : kFloat8E5m2;
 }
 
 double largest_value(DType dtype) {
   return dtype == DType::kInt8 ? std::numeric_limits<std::int8_t>::max()
-                               : float8(dtype).value(float8(dtype).largest);
+                               : float8_format(dtype).value(float8_format(dtype).largest);
 }
 
 // The ends of the values that are rounded to a code.
@@ -45,7 +33,7 @@ Interval interval_of_integer(int code) {
           code == std::numeric_limits<std::int8_t>::max() ? kInfinity : code + 0.5};
 }
 
-Interval interval_of_float(const Float8& format, int code) {
+Interval interval_of_float(const Float8Format& format, int code) {
   const int magnitude = code & ~kSign;
   if (magnitude > format.largest) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -156,7 +144,7 @@ CodeErrors code_errors(const GemmSpec& spec, std::int64_t m, const std::uint8_t*
 double code_error(DType dtype, std::uint8_t code, double scale, double expected) {
   const Interval interval = dtype == DType::kInt8
                                 ? interval_of_integer(static_cast<std::int8_t>(code))
-                                : interval_of_float(float8(dtype), code);
+                                : interval_of_float(float8_format(dtype), code);
   if (std::isnan(interval.low)) return interval.low;
   const double value = expected / scale;
   return scale * std::max({interval.low - value, value - interval.high, 0.0});

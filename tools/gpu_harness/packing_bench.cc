@@ -5,6 +5,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/weight_kernels.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"
 #include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/quantize_check.h"
@@ -13,7 +14,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
 constexpr unsigned char kAnyByte = 0x35;
 
 std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStream& stream) {
@@ -28,13 +28,11 @@ std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStrea
 
 }  // namespace
 
-int rotation_copies(std::size_t bytes) { return static_cast<int>(1 + kRotationBytes / bytes); }
-
 void time_stream(const OwnedStream& stream, const TimingBudget& budget, PackingTiming* timing) {
   // The copy takes whole words of 16 bytes.
   const std::size_t read = (timing->read_bytes + 15) / 16 * 16;
   const std::size_t written = (timing->written_bytes + 15) / 16 * 16;
-  const int copies = rotation_copies(read + written);
+  const int copies = static_cast<int>(copies_for(read + written));
   const std::vector<DeviceBuffer> from = buffers(copies, read, stream);
   const std::vector<DeviceBuffer> to = buffers(copies, written, stream);
   std::vector<const DeviceBuffer*> sources;
@@ -58,13 +56,13 @@ class Inputs {
       const SourceTensors tensors = random_tensors(spec_, 1);
       sources_.emplace_back(tensors, stream);
       read_bytes_ = tensors.bytes();
-      for (int i = 1; i < rotation_copies(read_bytes_ + packed); ++i) {
+      while (sources_.size() < copies_for(read_bytes_ + packed)) {
         sources_.emplace_back(tensors, stream);
       }
       copies_ = static_cast<int>(sources_.size());
     } else {
       read_bytes_ = static_cast<std::size_t>(spec_.shape.n * spec_.shape.k * 2);
-      copies_ = rotation_copies(read_bytes_ + packed);
+      copies_ = static_cast<int>(copies_for(read_bytes_ + packed));
       matrices_ = buffers(copies_, read_bytes_, stream);
     }
     packed_ = buffers(copies_, packed, stream);

@@ -24,8 +24,6 @@ struct PackingTiming {
 // than the caches hold. In the current context, else in device 0's primary one. Throws Error.
 PackingTiming bench_packing(Runtime& runtime, const Spec& spec, const TimingBudget& budget = {});
 
-// As many copies of `bytes` as no cache holds.
-int rotation_copies(std::size_t bytes);
 // Sets stream_us, from read_bytes and written_bytes.
 void time_stream(const OwnedStream& stream, const TimingBudget& budget, PackingTiming* timing);
 

@@ -13,9 +13,9 @@ namespace heddle {
 namespace {
 
 // 16-bit floats by their bits: `one` is 1.0's, `largest` the largest finite one's.
-class Values {
+class RandomBits {
  public:
-  Values(DType dtype, std::uint32_t seed)
+  RandomBits(DType dtype, std::uint32_t seed)
       : one_(dtype == DType::kBf16 ? 0x3F80 : 0x3C00),
         largest_(dtype == DType::kBf16 ? 0x7F7F : 0x7BFF),
         random_(seed) {}
@@ -54,7 +54,7 @@ class Values {
 std::vector<std::uint16_t> random_matrix(const WeightOpSpec& spec, std::uint32_t seed) {
   constexpr std::size_t kRun = 16;
   constexpr std::uint32_t kRunKinds = 40;  // most of them ordinary
-  Values values(spec.dtype, seed);
+  RandomBits values(spec.dtype, seed);
   std::vector<std::uint16_t> w(static_cast<std::size_t>(spec.shape.n * spec.shape.k));
   const std::size_t run = spec.weight.group_size > 0
                               ? static_cast<std::size_t>(spec.weight.group_size)

@@ -8,13 +8,12 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/weights.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/gemm_tensors.h"
 #include "tools/gpu_harness/weight_copies.h"
 
 namespace heddle {
 namespace {
-
-constexpr std::uint32_t kSeed = 1;
 
 void check_fits(const GemmSpec& gemm, const RowTransformSpec& rows) {
   if (gemm.output_columns() == rows.x_columns() && gemm.output_dtype() == rows.input) return;
@@ -35,7 +34,7 @@ RowBehindTiming bench_rows_behind(const GemmKernel& gemm, const RowTransformKern
   const cuda::CurrentContext context;
   const OwnedStream stream;
   const HelperKernels helpers;
-  const GemmTensors tensors = make_gemm_tensors(gemm, m, kSeed, helpers, stream);
+  const GemmTensors tensors = make_gemm_tensors(gemm, m, kBenchSeed, helpers, stream);
   const WeightCopies weights(gemm_spec, helpers, stream);
   const std::vector<DeviceBuffer>& copies = weights.packed();
   const auto bytes = static_cast<std::size_t>(m * spec.shape.columns);

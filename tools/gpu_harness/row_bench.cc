@@ -5,6 +5,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/weights.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/read_rate.h"
 
 namespace heddle {
@@ -73,7 +74,7 @@ RowTiming time_rows(const RowTransformKernel& kernel, std::int64_t m, double rea
     weights.fill(0, stream);
     const DeviceBuffer tensor_scale = to_device(std::vector<float>{1}, stream);
     std::vector<DeviceBuffer> buffers;
-    for (int i = 0; i < rotation_copies(rows.bytes()); ++i) {
+    for (std::size_t i = 0; i < copies_for(rows.bytes()); ++i) {
       buffers.emplace_back(rows.bytes());
       buffers.back().fill(0, stream);
     }

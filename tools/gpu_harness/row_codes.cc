@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "heddle/row_transform.h"
+#include "tools/gpu_harness/as_size.h"
+#include "tools/gpu_harness/float8.h"
 
 namespace heddle {
 namespace {
@@ -20,21 +22,12 @@ constexpr std::uint32_t kNanExponent = 255;
 constexpr std::uint8_t kNanCode = 0x7F;
 constexpr std::int64_t kGroupsOfWord = 4;
 
-std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 // The values between which a format's codes change, from that of 0 and 1 on.
-class Float8 {
+class Float8Rounding {
  public:
-  // `largest`: the code of the largest finite magnitude.
-  Float8(int mantissa_bits, int bias, int largest) {
-    const auto value = [&](int code) {
-      const int exponent = code >> mantissa_bits;
-      const int fraction = code & ((1 << mantissa_bits) - 1);
-      if (exponent == 0) return std::ldexp(fraction, 1 - bias - mantissa_bits);
-      return std::ldexp((1 << mantissa_bits) + fraction, exponent - bias - mantissa_bits);
-    };
-    for (int code = 0; code < largest; ++code) {
-      middles_.push_back((value(code) + value(code + 1)) / 2);
+  explicit Float8Rounding(const Float8Format& format) {
+    for (int code = 0; code < format.largest; ++code) {
+      middles_.push_back((format.value(code) + format.value(code + 1)) / 2);
     }
   }
 
@@ -50,9 +43,9 @@ class Float8 {
   std::vector<double> middles_;
 };
 
-const Float8& float8(RowDtype dtype) {
-  static const Float8 e4m3(3, 7, 0x7E);
-  static const Float8 e5m2(2, 15, 0x7B);
+const Float8Rounding& rounding_to(RowDtype dtype) {
+  static const Float8Rounding e4m3(kFloat8E4m3);
+  static const Float8Rounding e5m2(kFloat8E5m2);
   return dtype == RowDtype::kFp8E4m3 ? e4m3 : e5m2;
 }
 
@@ -62,7 +55,7 @@ float largest_step(const RowOutputSpec& output) {
 }
 
 // Codes in the order of their values.
-int order_of(RowDtype dtype, std::uint8_t code) {
+int code_order(RowDtype dtype, std::uint8_t code) {
   if (dtype == RowDtype::kInt8) return static_cast<std::int8_t>(code);
   const int magnitude = code & 0x7F;
   return (code & 0x80) != 0 ? -magnitude : magnitude;
@@ -137,14 +130,14 @@ class CodeCheck {
       const double tolerance = expected_.tolerance[i];
       const std::uint8_t wanted = code_of(static_cast<float>(expected_.y[i]));
       if (code == wanted) continue;
-      const int order = order_of(dtype, code);
-      const int from = order_of(dtype, code_of(below(expected_.y[i], tolerance)));
-      const int to = order_of(dtype, code_of(above(expected_.y[i], tolerance)));
+      const int order = code_order(dtype, code);
+      const int from = code_order(dtype, code_of(below(expected_.y[i], tolerance)));
+      const int to = code_order(dtype, code_of(above(expected_.y[i], tolerance)));
       if (!(tolerance > 0) || order < from || order > to || std::isnan(expected_.y[i])) {
         return fmt::format("row {}, column {} of y is {:#04x}, not {:#04x} ({})", row, column, code,
                            wanted, expected_.y[i]);
       }
-      worst_ = std::max(worst_, std::abs(order - order_of(dtype, wanted)));
+      worst_ = std::max(worst_, std::abs(order - code_order(dtype, wanted)));
     }
     return {};
   }
@@ -240,7 +233,7 @@ std::uint8_t row_code(RowDtype dtype, float value, float inverse, int zero_point
   }
   if (std::isnan(t)) return kNanCode;
   const auto sign = static_cast<std::uint8_t>(std::signbit(t) ? 0x80 : 0);
-  return static_cast<std::uint8_t>(sign | float8(dtype).nearest(std::fabs(double{t})));
+  return static_cast<std::uint8_t>(sign | rounding_to(dtype).nearest(std::fabs(double{t})));
 }
 
 std::size_t scale_place(const RowTransformSpec& spec, const RowProblem& problem, std::int64_t row,

@@ -2,21 +2,22 @@
 
 #include <algorithm>
 
+#include "tools/gpu_harness/poison.h"
 #include "tools/gpu_harness/row_codes.h"
 
 namespace heddle {
 namespace {
 
 DeviceBuffer between_guards(std::size_t bytes) {
-  return bytes == 0 ? DeviceBuffer() : DeviceBuffer(bytes + 2 * DeviceRows::kGuardBytes);
+  return bytes == 0 ? DeviceBuffer() : DeviceBuffer(bytes + 2 * kGuardBytes);
 }
 
 DeviceOutput between_its_guards(const DeviceBuffer& buffer) {
   if (buffer.bytes() == 0) return {};
-  return buffer.memory(DeviceRows::kGuardBytes, buffer.bytes() - 2 * DeviceRows::kGuardBytes);
+  return buffer.memory(kGuardBytes, buffer.bytes() - 2 * kGuardBytes);
 }
 
-bool is_poison(unsigned char byte) { return byte == DeviceRows::kGuardByte; }
+bool is_poison(unsigned char byte) { return byte == kGuardByte; }
 
 std::vector<unsigned char> all_bytes(const DeviceBuffer& buffer, const OwnedStream& stream) {
   std::vector<unsigned char> bytes(buffer.bytes());
@@ -25,7 +26,7 @@ std::vector<unsigned char> all_bytes(const DeviceBuffer& buffer, const OwnedStre
 }
 
 bool has_intact_guards(const std::vector<unsigned char>& bytes) {
-  constexpr auto kGuard = static_cast<std::ptrdiff_t>(DeviceRows::kGuardBytes);
+  constexpr auto kGuard = static_cast<std::ptrdiff_t>(kGuardBytes);
   return bytes.empty() || (std::all_of(bytes.begin(), bytes.begin() + kGuard, is_poison) &&
                            std::all_of(bytes.end() - kGuard, bytes.end(), is_poison));
 }
@@ -34,9 +35,9 @@ bool has_intact_guards(const std::vector<unsigned char>& bytes) {
 template <class Value>
 std::vector<Value> values_of(const DeviceBuffer& buffer, const OwnedStream& stream) {
   if (buffer.bytes() == 0) return {};
-  const std::size_t bytes = buffer.bytes() - 2 * DeviceRows::kGuardBytes;
+  const std::size_t bytes = buffer.bytes() - 2 * kGuardBytes;
   std::vector<Value> values(bytes / sizeof(Value));
-  buffer.download(values.data(), DeviceRows::kGuardBytes, bytes, stream);
+  buffer.download(values.data(), kGuardBytes, bytes, stream);
   return values;
 }
 

@@ -11,9 +11,6 @@ namespace heddle {
 // What is written lies between guards.
 class DeviceRows {
  public:
-  static constexpr std::size_t kGuardBytes = 4096;
-  static constexpr unsigned char kGuardByte = 0xA5;
-
   DeviceRows(const RowTransformSpec& spec, const RowProblem& problem, const OwnedStream& stream);
 
   RowTransformArgs args() const;

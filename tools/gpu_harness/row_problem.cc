@@ -6,6 +6,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "tools/gpu_harness/as_size.h"
 
 namespace heddle {
 namespace {
@@ -24,9 +25,9 @@ enum SpecialRow {
   kOneSided = 12
 };
 
-class Values {
+class RowValues {
  public:
-  Values(DType dtype, std::uint32_t seed) : format_(float16_format(dtype)), random_(seed) {}
+  RowValues(DType dtype, std::uint32_t seed) : format_(float16_format(dtype)), random_(seed) {}
 
   std::uint16_t bits(double value) const { return float16_from_double(format_, value); }
   double normal() { return normal_(random_); }
@@ -51,7 +52,7 @@ double largest_code(RowDtype dtype) {
   return dtype == RowDtype::kFp8E4m3 ? 448 : 57344;
 }
 
-void make_special(int kind, RowDtype output, Values& values, std::uint16_t* begin,
+void make_special(int kind, RowDtype output, RowValues& values, std::uint16_t* begin,
                   std::int64_t columns) {
   std::uint16_t* const end = begin + columns;
   switch (kind) {
@@ -102,8 +103,6 @@ void make_special(int kind, RowDtype output, Values& values, std::uint16_t* begi
   }
 }
 
-std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 // Rows of 8 bits begin with another one for each seed, so that a few rows see all of them.
 int kind_of(const RowTransformSpec& spec, std::int64_t row, std::uint32_t seed) {
   if (!spec.output.is_quantized()) return static_cast<int>(row % 8);
@@ -117,7 +116,7 @@ RowProblem make_row_problem(const RowTransformSpec& spec, std::int64_t m, int sp
                             std::uint32_t seed) {
   const std::int64_t columns = spec.shape.columns;
   const std::int64_t x_columns = spec.x_columns();
-  Values values(spec.input, seed);
+  RowValues values(spec.input, seed);
   RowProblem problem;
   problem.m = m;
   problem.x_stride = x_columns + spare;

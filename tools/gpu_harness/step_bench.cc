@@ -14,11 +14,12 @@ namespace heddle {
 namespace {
 
 // Launches of a step, by their numbers, ascending.
-using Launches = std::vector<std::size_t>;
+using LaunchNumbers = std::vector<std::size_t>;
 
-class Bench {
+class StepBench {
  public:
-  Bench(const DecodeStep& step, const std::vector<Kernel>& kernels, const StepBenchOptions& options)
+  StepBench(const DecodeStep& step, const std::vector<Kernel>& kernels,
+            const StepBenchOptions& options)
       : step_(step), kernels_(kernels), options_(options) {}
 
   double measure_read_rate() const { return read_rate(helpers_, stream_); }
@@ -26,11 +27,11 @@ class Bench {
 
  private:
   template <class Takes>
-  Launches launches_if(const Takes& takes) const;
-  Launches all() const;
-  Launches only(std::size_t kernel) const;
-  Launches all_but(std::size_t kernel) const;
-  TimedRound round_of(StepDevice& device, Launches launches, bool begins) const;
+  LaunchNumbers launches_if(const Takes& takes) const;
+  LaunchNumbers all() const;
+  LaunchNumbers only(std::size_t kernel) const;
+  LaunchNumbers all_but(std::size_t kernel) const;
+  TimedRound round_of(StepDevice& device, LaunchNumbers launches, bool begins) const;
   double time_whole(StepDevice& device);
   StepKernelTiming time_kernel(StepDevice& device, const StepLoad& load, std::size_t kernel) const;
 
@@ -45,25 +46,25 @@ class Bench {
 
 // `takes`: whether a step's launch of this kernel is one of them.
 template <class Takes>
-Launches Bench::launches_if(const Takes& takes) const {
-  Launches launches;
+LaunchNumbers StepBench::launches_if(const Takes& takes) const {
+  LaunchNumbers launches;
   for (std::size_t i = 0; i < step_.launches.size(); ++i) {
     if (takes(step_.launches[i].kernel)) launches.push_back(i);
   }
   return launches;
 }
-Launches Bench::all() const {
+LaunchNumbers StepBench::all() const {
   return launches_if([](std::size_t) { return true; });
 }
-Launches Bench::only(std::size_t kernel) const {
+LaunchNumbers StepBench::only(std::size_t kernel) const {
   return launches_if([kernel](std::size_t other) { return other == kernel; });
 }
-Launches Bench::all_but(std::size_t kernel) const {
+LaunchNumbers StepBench::all_but(std::size_t kernel) const {
   return launches_if([kernel](std::size_t other) { return other != kernel; });
 }
 
 // `begins`: with the copy that stands for the lookup of embeddings ahead of each round.
-TimedRound Bench::round_of(StepDevice& device, Launches launches, bool begins) const {
+TimedRound StepBench::round_of(StepDevice& device, LaunchNumbers launches, bool begins) const {
   const int round = static_cast<int>(launches.size());
   return {round, [&device, launches = std::move(launches), begins](int i) {
             const std::size_t place = static_cast<std::size_t>(i) % launches.size();
@@ -72,7 +73,7 @@ TimedRound Bench::round_of(StepDevice& device, Launches launches, bool begins) c
           }};
 }
 
-double Bench::time_whole(StepDevice& device) {
+double StepBench::time_whole(StepDevice& device) {
   const TimedRound whole = round_of(device, all(), true);
   std::vector<unsigned char> expected;
   if (options_.check) expected = check_step(step_, device, stream_);
@@ -85,8 +86,8 @@ double Bench::time_whole(StepDevice& device) {
   return us;
 }
 
-StepKernelTiming Bench::time_kernel(StepDevice& device, const StepLoad& load,
-                                    std::size_t kernel) const {
+StepKernelTiming StepBench::time_kernel(StepDevice& device, const StepLoad& load,
+                                        std::size_t kernel) const {
   StepKernelTiming timing;
   timing.bytes = step_bytes(step_.kernels[kernel], load);
   const TimedRound whole = round_of(device, all(), true);
@@ -99,7 +100,7 @@ StepKernelTiming Bench::time_kernel(StepDevice& device, const StepLoad& load,
   return timing;
 }
 
-StepTiming Bench::time_load(std::size_t number, const StepLoad& load) {
+StepTiming StepBench::time_load(std::size_t number, const StepLoad& load) {
   StepDevice device(step_, kernels_, weights_, load, helpers_, stream_);
   StepTiming timing;
   timing.load = load;
@@ -133,7 +134,7 @@ StepBenchReport bench_step(Runtime& runtime, const DecodeStep& step,
   StepBenchReport report;
   report.device = runtime.device_target();
   const std::vector<Kernel> kernels = runtime.prepare(step.kernels, options.on_build);
-  Bench bench(step, kernels, options);
+  StepBench bench(step, kernels, options);
   report.read_tb_per_s =
       options.read_tb_per_s > 0 ? options.read_tb_per_s : bench.measure_read_rate();
   for (std::size_t i = 0; i < loads.size(); ++i) {

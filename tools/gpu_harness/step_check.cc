@@ -7,11 +7,10 @@
 
 #include "heddle/error.h"
 #include "heddle/weights.h"
+#include "tools/gpu_harness/poison.h"
 
 namespace heddle {
 namespace {
-
-constexpr unsigned char kNanByte = 0xFF;  // of FP16, BF16 and FP32 a NaN
 
 std::vector<unsigned char> bytes_of_output(const StepOutput& output, const OwnedStream& stream) {
   std::vector<unsigned char> bytes(output.elements *

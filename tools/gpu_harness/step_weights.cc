@@ -5,16 +5,15 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "tools/gpu_harness/bench_data.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::uint32_t kSeed = 1;
-
 // What a norm multiplies by is `scale` times a number from one half to three halves.
 DeviceBuffer norm_weights(std::int64_t columns, std::size_t copies, double scale, int offset,
                           DType dtype, const OwnedStream& stream) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kBenchSeed);
   std::uniform_real_distribution<double> draw(0.5, 1.5);
   std::vector<std::uint16_t> weights(static_cast<std::size_t>(columns));
   for (std::uint16_t& weight : weights) {
@@ -37,8 +36,8 @@ StepWeights::StepWeights(const DecodeStep& step, const HelperKernels& helpers,
     const std::size_t launches = step.count(i);
     OfKernel own;
     if (spec.op() == Op::kGemm) {
-      own.tensors =
-          std::make_unique<GemmTensors>(make_gemm_tensors(spec.gemm(), 1, kSeed, helpers, stream));
+      own.tensors = std::make_unique<GemmTensors>(
+          make_gemm_tensors(spec.gemm(), 1, kBenchSeed, helpers, stream));
       own.packed = std::make_unique<WeightCopies>(spec.gemm(), helpers, stream, launches);
     } else if (spec.op() == Op::kRowTransform) {
       const RowTransformSpec& rows = spec.row_transform();

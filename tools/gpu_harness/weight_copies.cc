@@ -8,9 +8,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
 constexpr std::int64_t kUnitRows = 8 * WeightLayout::kRowBlock;
-constexpr std::uint32_t kSeed = 1;
 
 // Row blocks follow each other in every part of the layout, so a part is its first ones, repeated.
 DeviceBuffer packed_of(const GemmSpec& spec, const std::vector<std::uint8_t>& unit,
@@ -51,13 +49,12 @@ GemmSpec spec_of_unit(const GemmSpec& spec) {
   return unit;
 }
 
-std::size_t copies_for(std::size_t bytes) {
-  return 1 + kRotationBytes / std::max<std::size_t>(bytes, 1);
-}
-
 WeightCopies::WeightCopies(const GemmSpec& spec, const HelperKernels& helpers,
                            const OwnedStream& stream, std::size_t copies)
-    : spec_(spec), helpers_(helpers), stream_(stream), unit_(spec_of_unit(spec), kSeed, stream) {
+    : spec_(spec),
+      helpers_(helpers),
+      stream_(stream),
+      unit_(spec_of_unit(spec), kBenchSeed, stream) {
   DeviceBuffer packed = packed_of(spec, unit_.packed(), stream);
   if (copies == 0) copies = copies_for(packed.bytes());
   packed_ = copies_of(std::move(packed), copies, stream);

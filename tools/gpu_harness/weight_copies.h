@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "heddle/spec.h"
+#include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/device_memory.h"
 #include "tools/gpu_harness/device_weights.h"
 #include "tools/gpu_harness/helper_kernels.h"
 
 namespace heddle {
-
-// Copies of `bytes` each that no cache holds together.
-std::size_t copies_for(std::size_t bytes);
 
 // The rows that all others repeat, as a gemm of their own.
 GemmSpec spec_of_unit(const GemmSpec& spec);

@@ -13,6 +13,15 @@ die() {
   exit 1
 }
 
+# timed NAME COMMAND...: runs the command, and says how long it took.
+timed() {
+  local name=$1 start=$SECONDS status=0
+  shift
+  "$@" || status=$?
+  say "$(basename "$0"): $name took $((SECONDS - start)) s"
+  return $status
+}
+
 jobs_of_machine() { nproc 2>/dev/null || echo 2; }
 
 # need PACKAGE WHY COMMAND...: the package is missing if the command fails.
@@ -209,7 +218,12 @@ configure_preset() {
     die "cmake could not configure the build"
 }
 
+# build_preset PRESET TARGET...: the targets, or all.
 build_preset() {
-  (cd "$heddle_root" && cmake --build --preset "$1" -j "$(jobs_of_machine)") >&2 ||
-    die "the build failed"
+  local preset=$1
+  shift
+  local targets=()
+  if [ $# -gt 0 ]; then targets=(--target "$@"); fi
+  (cd "$heddle_root" && timed "the build" cmake --build --preset "$preset" -j "$(jobs_of_machine)" \
+    "${targets[@]}") >&2 || die "the build failed"
 }

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kRounds = 7;
 
-struct Cell {
+// One M of one job.
+struct JobCell {
   const CalibrationJob* job = nullptr;
   std::int64_t m = 1;
   bool is_first = false;  // of its job
@@ -29,7 +30,7 @@ struct Cell {
 };
 
 // A kernel that may run.
-struct Runner {
+struct TimedRunner {
   std::size_t handle = 0;
   TimedKernel kernel;
   std::vector<double> times;
@@ -60,8 +61,8 @@ class Calibrator {
   }
 
  private:
-  static std::vector<Cell> cells_of(const std::vector<CalibrationJob>& jobs) {
-    std::vector<Cell> cells;
+  static std::vector<JobCell> cells_of(const std::vector<CalibrationJob>& jobs) {
+    std::vector<JobCell> cells;
     for (const CalibrationJob& job : jobs) {
       for (const std::int64_t m : job.m) cells.push_back({&job, m, m == job.m.front()});
     }
@@ -71,12 +72,12 @@ class Calibrator {
   bool must_end() const { return hooks_.interrupted() || shares_.is_spent(hooks_.seconds()); }
 
   void measure(std::size_t index) {
-    const Cell& cell = cells_[index];
+    const JobCell& cell = cells_[index];
     if (cell.is_first) device_.begin(cell.job->plan, cell.job->m.back());
     const double start = hooks_.seconds();
     const double deadline = shares_.next_deadline(start);
     if (prepared_ != index) prepare(index, deadline - start);
-    std::vector<Runner> runners = admit_all(cell, std::move(plans_), start, deadline);
+    std::vector<TimedRunner> runners = admit_all(cell, std::move(plans_), start, deadline);
     if (index + 1 < cells_.size() && !must_end()) prepare(index + 1, deadline - start);
     time_all(cell, &runners, deadline);
     keep(cell, std::move(runners));
@@ -84,7 +85,7 @@ class Calibrator {
 
   // Has a cell's kernels compiled, the next one's while this one's run.
   void prepare(std::size_t index, double seconds) {
-    const Cell& cell = cells_[index];
+    const JobCell& cell = cells_[index];
     const Plan& plan = cell.job->plan;
     const MRange step = step_of(plan.spec.gemm().shape, cell.m);
     prepared_ = index;
@@ -97,9 +98,9 @@ class Calibrator {
     device_.compile(plans_);
   }
 
-  std::vector<Runner> admit_all(const Cell& cell, std::vector<Plan> plans, double start,
-                                double deadline) {
-    std::vector<Runner> runners;
+  std::vector<TimedRunner> admit_all(const JobCell& cell, std::vector<Plan> plans, double start,
+                                     double deadline) {
+    std::vector<TimedRunner> runners;
     const double last = start + kPartToCompile * (deadline - start);
     const std::int64_t least = step_of(cell.job->plan.spec.gemm().shape, cell.m).min;
     for (const AdmittedKernel& one :
@@ -111,22 +112,22 @@ class Calibrator {
   }
 
   // All in each round; at least so many rounds that there is a result.
-  void time_all(const Cell& cell, std::vector<Runner>* runners, double deadline) {
+  void time_all(const JobCell& cell, std::vector<TimedRunner>* runners, double deadline) {
     for (std::size_t round = 0; round < kRounds; ++round) {
       if (round >= kFewestTimes && hooks_.seconds() >= deadline) return;
       hooks_.show(
           fmt::format("{}: round {} of {} kernels", cell.text(), round + 1, runners->size()),
           false);
-      for (Runner& one : *runners) {
+      for (TimedRunner& one : *runners) {
         if (hooks_.interrupted()) return;
         one.times.push_back(device_.time_us(one.handle, cell.m));
       }
     }
   }
 
-  void keep(const Cell& cell, std::vector<Runner> runners) {
+  void keep(const JobCell& cell, std::vector<TimedRunner> runners) {
     CalibrationCell measured{cell.text(), {}};
-    for (Runner& one : runners) {
+    for (TimedRunner& one : runners) {
       if (one.times.size() < kFewestTimes) continue;
       one.kernel.us = median_time(std::move(one.times)).us;
       measured.kernels.push_back(std::move(one.kernel));
@@ -142,7 +143,7 @@ class Calibrator {
   TuneDevice& device_;
   const CalibrationOptions& options_;
   const TuneHooks& hooks_;
-  std::vector<Cell> cells_;
+  std::vector<JobCell> cells_;
   TimeShares shares_;
   KernelRate rate_;
   InformativeKernels informative_;

@@ -150,8 +150,8 @@ class Fit {
   Values least_, most_;  // that each change may be
 };
 
-// Precondition: sorted, not empty.
-double quantile(const Values& sorted, double part) {
+// The value at that place, rounded up. Precondition: sorted, not empty.
+double quantile_rounded_up(const Values& sorted, double part) {
   const auto last = static_cast<double>(sorted.size() - 1);
   return sorted[static_cast<std::size_t>(std::ceil(part * last))];
 }
@@ -164,7 +164,7 @@ CostErrors cost_errors(const std::vector<TimedKernel>& kernels, Costs costs) {
     errors.push_back(std::abs(one.predicted_us(costs) / one.us - 1));
   }
   std::sort(errors.begin(), errors.end());
-  return {kernels.size(), quantile(errors, 0.5), quantile(errors, 0.9)};
+  return {kernels.size(), quantile_rounded_up(errors, 0.5), quantile_rounded_up(errors, 0.9)};
 }
 
 std::vector<double> fit_costs(const GemmFamily& family, const std::vector<WeightedKernel>& kernels,

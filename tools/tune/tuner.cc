@@ -27,7 +27,7 @@ std::string m_text(const MRange& m) {
 }
 
 // One step of one job.
-struct Cell {
+struct StepCell {
   const TuneJob* job = nullptr;
   std::size_t step = 0;
   MRange m;
@@ -35,7 +35,7 @@ struct Cell {
   std::string text() const { return fmt::format("{}, {}", job->name, m_text(m)); }
 };
 
-struct Runner {
+struct RaceRunner {
   MeasuredKernel kernel;
   bool is_first = false;  // predicted to be the fastest
 };
@@ -65,8 +65,8 @@ class Tuner {
   }
 
  private:
-  static std::vector<Cell> cells_of(const std::vector<TuneJob>& jobs, const MRange& m) {
-    std::vector<Cell> cells;
+  static std::vector<StepCell> cells_of(const std::vector<TuneJob>& jobs, const MRange& m) {
+    std::vector<StepCell> cells;
     for (const TuneJob& job : jobs) {
       std::size_t step = 0;
       for (const MRange& range : steps_in(job.plan.spec.gemm().shape, m)) {
@@ -99,11 +99,11 @@ class Tuner {
   }
 
   void tune_cell(std::size_t index) {
-    const Cell& cell = cells_[index];
+    const StepCell& cell = cells_[index];
     const double start = hooks_.seconds();
     const double deadline = shares_.next_deadline(start);
     if (prepared_ != index) prepare(index, deadline - start);
-    std::vector<Runner> runners = admit_all(cell, plans_, start, deadline);
+    std::vector<RaceRunner> runners = admit_all(cell, plans_, start, deadline);
     if (index + 1 < cells_.size() && !must_end()) prepare(index + 1, deadline - start);
     Race race(runners.size());
     const auto times_us = [&](std::size_t runner) {
@@ -122,7 +122,7 @@ class Tuner {
 
   // Has a cell's kernels compiled, the next one's while this one's run.
   void prepare(std::size_t index, double seconds) {
-    const Cell& cell = cells_[index];
+    const StepCell& cell = cells_[index];
     const Plan& plan = cell.job->plan;
     prepared_ = index;
     plans_.clear();
@@ -134,9 +134,9 @@ class Tuner {
   }
 
   // The predicted fastest first.
-  std::vector<Runner> admit_all(const Cell& cell, const std::vector<Plan>& plans, double start,
-                                double deadline) {
-    std::vector<Runner> runners;
+  std::vector<RaceRunner> admit_all(const StepCell& cell, const std::vector<Plan>& plans,
+                                    double start, double deadline) {
+    std::vector<RaceRunner> runners;
     const double last = start + kPartToCompile * (deadline - start);
     for (const AdmittedKernel& one :
          admit_kernels(device_, hooks_, cell.text(), plans, cell.m.min, last, &report_.faults)) {
@@ -166,12 +166,12 @@ class Tuner {
     }
   }
 
-  void keep(const Cell& cell, const std::vector<Runner>& runners, const Race& race) {
+  void keep(const StepCell& cell, const std::vector<RaceRunner>& runners, const Race& race) {
     const std::vector<std::size_t> order = race.ranking();
     for (const std::size_t one : order) {
       measured_->add(cell.step, runners[one].kernel, race.time(one).us);
     }
-    const Runner& best = runners[order.front()];
+    const RaceRunner& best = runners[order.front()];
     const MedianTime time = race.time(order.front());
     hooks_.show(
         fmt::format("{}: {} {}, {:.2f} us +- {:.2f}, the fastest of {}", cell.text(),
@@ -232,7 +232,7 @@ class Tuner {
   TuneDevice& device_;
   const TuneOptions& options_;
   const TuneHooks& hooks_;
-  std::vector<Cell> cells_;
+  std::vector<StepCell> cells_;
   TimeShares shares_;
   KernelRate rate_;
   double extend_deadline_ = 0;

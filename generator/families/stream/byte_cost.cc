@@ -14,17 +14,19 @@ namespace {
 using device::StreamConfig;
 using device::TokenValues;
 
-enum Cost {
-  kStart,
-  kIssue,
-  kWarpIssue,
-  kStage,
-  kTokenBytes,
-  kBulkTokens,
-  kRowBlock,
-  kUneven,
-  kExchange,
-  kOverlap,
+struct ByteStreamCost {
+  enum {
+    kStart,
+    kIssue,
+    kWarpIssue,
+    kStage,
+    kTokenBytes,
+    kBulkTokens,
+    kRowBlock,
+    kUneven,
+    kExchange,
+    kOverlap,
+  };
 };
 
 // Instructions of a warp that copies 512 bytes of tokens through registers. Where codes of FP8
@@ -49,11 +51,11 @@ double slots_of_chunk(const Plan& plan, const StreamConfig& c) {
 // shared memory that have no token are filled, too.
 double token_clocks(const Plan& plan, const StreamConfig& c, std::int64_t m, Costs costs) {
   const double row_bytes = static_cast<double>(plan.spec.gemm().shape.k) / c.split_k;
-  const double fetch = static_cast<double>(m) * row_bytes / costs[kTokenBytes];
-  if (c.bulk_tokens) return fetch + costs[kBulkTokens];
+  const double fetch = static_cast<double>(m) * row_bytes / costs[ByteStreamCost::kTokenBytes];
+  if (c.bulk_tokens) return fetch + costs[ByteStreamCost::kBulkTokens];
   const double instructions =
       kCopy + (c.token_values == TokenValues::kFp8OnTheWay ? kWidenOnTheWay : 0);
-  return fetch + c.tokens * row_bytes * instructions / costs[kIssue];
+  return fetch + c.tokens * row_bytes * instructions / costs[ByteStreamCost::kIssue];
 }
 
 }  // namespace
@@ -87,12 +89,16 @@ double byte_stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_
   const auto& c = config_of<StreamConfig>(kernel);
   const StreamWork all = stream_work(c);
   const double instructions = all.chunks * slots_of_chunk(plan, c);
-  const double work = token_clocks(plan, c, m, costs) +
-                      issue_clocks(instructions, c.warps_k, costs[kIssue], costs[kWarpIssue]) +
-                      all.stages * costs[kStage] +
-                      all.row_blocks * c.warps_k * c.token_tiles() * costs[kRowBlock] +
-                      (c.is_even() ? 0 : costs[kUneven]);
-  return stream_us(plan, c, work, {costs[kStart], costs[kExchange], costs[kOverlap]});
+  const double work =
+      token_clocks(plan, c, m, costs) +
+      issue_clocks(instructions, c.warps_k, costs[ByteStreamCost::kIssue],
+                   costs[ByteStreamCost::kWarpIssue]) +
+      all.stages * costs[ByteStreamCost::kStage] +
+      all.row_blocks * c.warps_k * c.token_tiles() * costs[ByteStreamCost::kRowBlock] +
+      (c.is_even() ? 0 : costs[ByteStreamCost::kUneven]);
+  return stream_us(plan, c, work,
+                   {costs[ByteStreamCost::kStart], costs[ByteStreamCost::kExchange],
+                    costs[ByteStreamCost::kOverlap]});
 }
 
 }  // namespace heddle

@@ -11,15 +11,17 @@
 namespace heddle {
 namespace {
 
-enum Cost {
-  kStart,
-  kIssue,
-  kWarpIssue,
-  kStage,
-  kTokenBytes,
-  kRowBlock,
-  kExchange,
-  kOverlap,
+struct StreamCost {
+  enum {
+    kStart,
+    kIssue,
+    kWarpIssue,
+    kStage,
+    kTokenBytes,
+    kRowBlock,
+    kExchange,
+    kOverlap,
+  };
 };
 
 }  // namespace
@@ -45,10 +47,14 @@ double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, 
   const double instructions = all.chunks * chunk_slots(plan, c.scaling.mode, c.token_tiles());
   // Each block copies the tokens of its part of K first, while weights are on their way.
   const double token_bytes = 2.0 * static_cast<double>(m * plan.spec.gemm().shape.k) / c.split_k;
-  const double work = token_bytes / costs[kTokenBytes] +
-                      issue_clocks(instructions, c.warps_k, costs[kIssue], costs[kWarpIssue]) +
-                      all.stages * costs[kStage] + all.row_blocks * c.warps_k * costs[kRowBlock];
-  return stream_us(plan, c, work, {costs[kStart], costs[kExchange], costs[kOverlap]});
+  const double work = token_bytes / costs[StreamCost::kTokenBytes] +
+                      issue_clocks(instructions, c.warps_k, costs[StreamCost::kIssue],
+                                   costs[StreamCost::kWarpIssue]) +
+                      all.stages * costs[StreamCost::kStage] +
+                      all.row_blocks * c.warps_k * costs[StreamCost::kRowBlock];
+  return stream_us(
+      plan, c, work,
+      {costs[StreamCost::kStart], costs[StreamCost::kExchange], costs[StreamCost::kOverlap]});
 }
 
 }  // namespace heddle

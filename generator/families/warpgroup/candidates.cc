@@ -22,7 +22,6 @@ namespace {
 using device::WarpgroupConfig;
 using A = KernelArgument;
 
-constexpr int kRowTile = WarpgroupConfig::kRowTile;
 constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
 // Warpgroups that multiply. Four have a row tile each, where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
@@ -65,7 +64,8 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, Warpgro
     c.scaling.mode = scale_mode_of_bytes(spec);
     return;
   }
-  const bool may_four = c.tile_n == kMostWarpgroups * kRowTile && c.tile_m <= kMostTokensOfFour;
+  const bool may_four =
+      c.tile_n == kMostWarpgroups * WarpgroupConfig::kRowTile && c.tile_m <= kMostTokensOfFour;
   c.warpgroups = may_four ? kMostWarpgroups : kWarpgroups;
   settle_scale(spec, layout, c);
   if (!may_four || four_hold_sums(c)) return;
@@ -124,7 +124,8 @@ class Candidates {
         const bool is_asked = spec_.tile.m && spec_.tile.n;
         const bool holds_groups =
             !base_.epilogue.finds_scales || rows % base_.scale_rows() == 0 || spec_.tile.n;
-        const bool goes = holds_groups && (rows != kRowTile || wgmma_shares_rows(tokens));
+        const bool goes =
+            holds_groups && (rows != WarpgroupConfig::kRowTile || wgmma_shares_rows(tokens));
         if (is_asked || goes) add_tile(tokens, rows);
       }
     }

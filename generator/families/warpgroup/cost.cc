@@ -12,7 +12,6 @@ namespace {
 
 using device::WarpgroupConfig;
 
-constexpr int kRowTile = WarpgroupConfig::kRowTile;
 // With weights from registers wgmma takes as long for fewer tokens.
 constexpr int kFewestColumns = 32;
 // Codes of eight bits are multiplied so many times as fast as 16 bits.
@@ -55,11 +54,11 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
 // warps' attention, so the longer of them hides only a part of the shorter.
 double WgmmaClocks::unit() const {
   if (c_.byte_operands) return byte_unit();
-  constexpr double kRowTiles = kRowTile / 16.0;
+  constexpr double kRowTiles = WarpgroupConfig::kRowTile / 16.0;
   const double decode =
       kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
   const double rate = c_.byte_tokens ? kByteRate : 1;
-  const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK *
+  const double multiply = 1.0 * WarpgroupConfig::kRowTile * WeightLayout::kChunkK *
                           std::max(c_.tile_m, kFewestColumns) / (rate * costs_[kMultiply]);
   const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
   return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
@@ -69,10 +68,11 @@ double WgmmaClocks::unit() const {
 // so fast; sums of 128 columns are added by the warps meanwhile.
 double WgmmaClocks::byte_unit() const {
   constexpr double kSharedBytes = 128;  // a clock
-  const double products = 1.0 * kRowTile * WeightLayout::kChunkK * c_.tile_m;
+  const double products = 1.0 * WarpgroupConfig::kRowTile * WeightLayout::kChunkK * c_.tile_m;
   const double operands =
       1.0 * WeightLayout::kChunkK *
-      (kRowTile * (c_.promotes ? c_.tile_m / c_.chunk_sum_tokens() : 1) + c_.tile_m);
+      (WarpgroupConfig::kRowTile * (c_.promotes ? c_.tile_m / c_.chunk_sum_tokens() : 1) +
+       c_.tile_m);
   const double multiply =
       std::max(products / (kByteRate * costs_[kMultiply]), operands / kSharedBytes);
   // An instruction of a warp for each of its sums, with factors half of a product more, and a
@@ -84,7 +84,7 @@ double WgmmaClocks::byte_unit() const {
 
 double WgmmaClocks::stage() const {
   const double halves = c_.half_stages ? 2 : 1;
-  const double units = c_.stage_chunks / halves * c_.tile_n / kRowTile;
+  const double units = c_.stage_chunks / halves * c_.tile_n / WarpgroupConfig::kRowTile;
   // Blocks that go through the same tokens at the same time get them for each other.
   const double readers = m_ <= c_.tile_m ? 2 : c_.cluster;
   const double tokens = c_.fits_box() && m_ < c_.tile_m ? static_cast<double>(m_) / c_.tile_m : 1;

@@ -24,13 +24,13 @@ AttentionRow sparse_facts(Expression heads) {
   return row;
 }
 
-const ExpertsRow kExperts = {.shared = "n_shared_experts ?? 0",
-                             .scoring = "scoring_func ?? 'sigmoid'",
-                             .groups = "n_group ?? 1",
-                             .groups_per_token = "topk_group ?? 1",
-                             .normalised = "norm_topk_prob ?? true",
-                             .scale = "routed_scaling_factor ?? 1",
-                             .bias = "topk_method == 'noaux_tc' ?? true"};
+const ExpertsRow kDeepseekExperts = {.shared = "n_shared_experts ?? 0",
+                                     .scoring = "scoring_func ?? 'sigmoid'",
+                                     .groups = "n_group ?? 1",
+                                     .groups_per_token = "topk_group ?? 1",
+                                     .normalised = "norm_topk_prob ?? true",
+                                     .scale = "routed_scaling_factor ?? 1",
+                                     .bias = "topk_method == 'noaux_tc' ?? true"};
 
 const ExpertsRow kV2Experts = {.shared = "n_shared_experts ?? 0",
                                .scoring = "scoring_func ?? 'softmax'",
@@ -41,7 +41,7 @@ const ExpertsRow kV2Experts = {.shared = "n_shared_experts ?? 0",
 
 // Dense layers first, then experts, in every moe_layer_freq-th layer.
 std::vector<FeedForwardRow> experts_after_dense(Expression is_dense,
-                                                const ExpertsRow& experts = kExperts) {
+                                                const ExpertsRow& experts = kDeepseekExperts) {
   return {{.when = is_dense, .linears = gated_mlp()},
           {.kind = FeedForwardKind::kExperts,
            .linears = join({gated_experts(), shared_experts("expert_inner * n_shared_experts",

@@ -5,7 +5,7 @@ namespace heddle {
 namespace {
 
 const NormRow kAround = {NormKind::kRmsPlusOne, NormPlace::kAround, "rms_norm_eps"};
-constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? true";
+constexpr Expression kTiedHereOrAround = "tie_word_embeddings ?? root.tie_word_embeddings ?? true";
 constexpr Expression kActivation = "hidden_activation ?? hidden_act ?? 'gelu_pytorch_tanh'";
 // Configs of the first Gemma say "gelu" in hidden_act, which its implementations do not read.
 constexpr Expression kFirstActivation = "hidden_activation ?? 'gelu_pytorch_tanh'";
@@ -46,7 +46,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = {.kind = NormKind::kRmsPlusOne},
           .activation = kFirstActivation,
-          .tied = kTied,
+          .tied = kTiedHereOrAround,
           .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
       {
@@ -66,7 +66,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = kAround,
           .activation = kActivation,
-          .tied = kTied,
+          .tied = kTiedHereOrAround,
           .logit_softcap = "final_logit_softcapping ?? 0",
           .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
@@ -101,7 +101,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = kAround,
           .activation = kActivation,
-          .tied = kTied,
+          .tied = kTiedHereOrAround,
           .logit_softcap = "final_logit_softcapping ?? 0",
           .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
@@ -143,7 +143,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .norm = {.place = NormPlace::kAround, .plain_sum = "false"},
           .activation = kActivation,
           .plain_gate = "false",  // the first layers keep only the largest gates
-          .tied = kTied,
+          .tied = kTiedHereOrAround,
           .logit_softcap = "final_logit_softcapping ?? 30",
           .outside = join({per_layer_projection("true"),
                            {{"altup_projections", "hidden", "hidden", Role::kOther, "", "false",
@@ -209,7 +209,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           // The sum behind each layer is multiplied by its layer_scalar.
           .norm = {.place = NormPlace::kAround, .plain_sum = "false"},
           .activation = kActivation,
-          .tied = kTied,
+          .tied = kTiedHereOrAround,
           .logit_softcap = "final_logit_softcapping ?? 0",
           .outside = per_layer_projection("(hidden_size_per_layer_input ?? 0) > 0"),
           .multipliers = {{"embedding", "sqrt(hidden)"}},

@@ -5,7 +5,6 @@ namespace heddle {
 namespace {
 
 const RopeRow kNoRope = {.when = "false"};
-constexpr Expression kTied = "tie_word_embeddings ?? true";
 
 LinearRow gpt2_conv(std::string_view path, Expression n, Expression k, Role role) {
   return {path, n, k, role, "", "true", "true", Module::kConv1D};
@@ -28,7 +27,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                          gpt2_conv("mlp.c_proj", "hidden", "inner", Role::kDown)}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_epsilon"},
           .activation = "activation_function ?? 'gelu_new'",
-          .tied = kTied,
+          .tied = kTiedByDefault,
           .note = "positions are embeddings of their own (wpe)",
       },
       {
@@ -46,7 +45,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
           .norm = {NormKind::kLayer, NormPlace::kAfter, "layer_norm_epsilon"},
           .activation = "afn ?? 'gelu'",
           .gelu = "gelu_new",
-          .tied = kTied,
+          .tied = kTiedByDefault,
           .note = "positions are embeddings of their own",
       },
       {
@@ -67,7 +66,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                           "true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_epsilon"},
           .activation = "activation_function ?? 'gelu_pytorch_tanh'",
-          .tied = kTied,
+          .tied = kTiedByDefault,
           .note = "positions are embeddings of their own (wpe)",
       },
       {
@@ -153,7 +152,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                             {"fc2", "hidden", "inner", Role::kDown, "", "enable_bias ?? true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "0.00001"},
           .activation = "activation_function ?? 'relu'",
-          .tied = kTied,
+          .tied = kTiedByDefault,
           .head_width = "head_width",
           .outside = {{"project_in", "hidden", "head_width", Role::kOther, "", "false",
                        "head_width != hidden"},
@@ -182,7 +181,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                           "", "true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_epsilon ?? 0.00001"},
           .activation = "'gelu_new'",
-          .tied = kTied,
+          .tied = kTiedByDefault,
       },
       {
           // Its older models have one head of keys for all queries or as many as of queries, its
@@ -212,7 +211,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                    .epsilon = "layer_norm_epsilon",
                    .parallel = "grouped || (parallel_attn ?? true)"},
           .activation = "activation ?? 'gelu'",
-          .tied = kTied,
+          .tied = kTiedByDefault,
       },
       {
           .name = "MPT",
@@ -233,7 +232,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                             {"ffn.down_proj", "hidden", "inner", Role::kDown, "", "biased"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_epsilon ?? 0.00001"},
           .activation = "'gelu'",
-          .tied = kTied,
+          .tied = kTiedByDefault,
       },
   };
   return rows;

@@ -21,7 +21,7 @@ constexpr Expression kIsMamba =
     "layers_block_type[layer] == 'mamba' ?? hybrid_override_pattern[layer] == 'M'";
 constexpr Expression kIsAttention =
     "layers_block_type[layer] == 'attention' ?? hybrid_override_pattern[layer] == '*'";
-constexpr Expression kIsExperts =
+constexpr Expression kIsNemotronExperts =
     "layers_block_type[layer] == 'moe' ?? hybrid_override_pattern[layer] == 'E'";
 constexpr Expression kIsMlp =
     "layers_block_type[layer] == 'mlp' ?? hybrid_override_pattern[layer] == '-'";
@@ -75,10 +75,10 @@ const std::vector<FamilyRow>& hybrids() {
                             {"mixer.o_proj", "hidden", "heads * head_dim", Role::kOut}},
                 // Its layers of Mamba tell positions apart.
                 .attention = {.rope = {.when = "false"}}},
-               {.kind = MixerKind::kNone, .name = "moe", .when = kIsExperts},
+               {.kind = MixerKind::kNone, .name = "moe", .when = kIsNemotronExperts},
                {.kind = MixerKind::kNone, .name = "mlp", .when = kIsMlp}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
-                             .when = kIsExperts,
+                             .when = kIsNemotronExperts,
                              .linears = nemotron_experts(),
                              .experts = {.latent = "moe_latent_size ?? 0",
                                          .shared = "n_shared_experts ?? 0",

@@ -5,8 +5,6 @@ namespace heddle {
 namespace {
 
 constexpr Expression kMlpBias = "mlp_bias ?? false";
-// A field that Mistral's and others' configs always have.
-const NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
 
 AttentionRow neox_latent_facts() {
   AttentionRow row = latent_facts();
@@ -112,7 +110,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                                     .rope = {.pairing = RopePairing::kGptj}}}},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = {NormKind::kLayer, NormPlace::kParallel, "layer_norm_eps"},
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
           .multipliers = {{"logits", "logit_scale"}},
       },
       {
@@ -129,7 +127,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                       .attention = {.rope = {.when = "false"}}}},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = {NormKind::kLayer, NormPlace::kParallel, "layer_norm_eps"},
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
           .multipliers = {{"logits", "logit_scale"}},
       },
       {
@@ -173,7 +171,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                                           "use_bias ?? true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "norm_epsilon"},
           .activation = "hidden_act ?? 'gelu_pytorch_tanh'",
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
       },
       {
           .name = "StableLM",
@@ -192,7 +190,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias)}},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = {.plain_sum = "false"},  // outputs are scaled by depth
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
           .multipliers = {{"embedding", "scale_emb ?? 1"},
                           {"residual_depth", "scale_depth ?? 1"},
                           {"logits", "ratio(dim_model_base ?? hidden, hidden)"}},
@@ -206,7 +204,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                       .attention = neox_latent_facts()}},
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
           .norm = {.plain_sum = "false"},  // outputs are scaled by depth
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
           .multipliers = {{"embedding", "scale_emb ?? 1"},
                           {"residual_depth", "scale_depth ?? 1"},
                           {"logits", "ratio(dim_model_base ?? hidden, hidden)"}},
@@ -251,7 +249,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                       .linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.rope = {.when = "false"}}}},
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
       },
       {
           .name = "Seed-OSS",
@@ -268,7 +266,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .mixers = {{.linears = self_attention("use_bias ?? false", "use_bias ?? false"),
                       .attention = {.rope = {.pairing = RopePairing::kGptj}}}},
           .feed_forwards = {{.linears = gated_mlp("inner", "use_bias ?? false")}},
-          .tied = "tie_word_embeddings ?? true",
+          .tied = kTiedByDefault,
       },
       {
           .name = "EXAONE 4",

@@ -4,9 +4,6 @@
 namespace heddle {
 namespace {
 
-const NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
-constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
-
 // Llama 4 turns queries and keys in three layers of four, which also see only their own chunk.
 constexpr Expression kLlama4Turns =
     "no_rope_layers[layer] != 0 ?? (layer + 1) % (no_rope_layer_interval ?? 4) != 0";

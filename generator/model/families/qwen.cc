@@ -4,15 +4,13 @@
 namespace heddle {
 namespace {
 
-const NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
 // Layers before max_window_layers see everything, if windows are in use at all.
 constexpr Expression kWindowed =
     "layer_types[layer] == 'sliding_attention' ?? (use_sliding_window ?? false) && "
     "given(sliding_window) && layer >= (max_window_layers ?? layers)";
-constexpr Expression kIsExperts =
+constexpr Expression kIsQwenExperts =
     "!(mlp_only_layers has layer ?? false) && (num_experts ?? num_local_experts ?? 0) > 0 && "
     "(layer + 1) % (decoder_sparse_step ?? 1) == 0";
-constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
 
 // Both kinds of attention differ in the window alone.
 std::vector<MixerRow> windowed(const LinearRows& linears, const AttentionRow& attention) {
@@ -25,7 +23,7 @@ std::vector<MixerRow> windowed(const LinearRows& linears, const AttentionRow& at
 const AttentionRow kPlain = {};
 const AttentionRow kHeadNorm = {.qk_norm = QkNorm::kHead, .append_norms = true};
 
-const ExpertsRow kExperts = {.normalised = "norm_topk_prob ?? false"};
+const ExpertsRow kQwenExperts = {.normalised = "norm_topk_prob ?? false"};
 const ExpertsRow kExpertsAndShared = {
     .shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? true"};
 
@@ -43,15 +41,15 @@ LinearRows gated_shared_expert() {
 
 std::vector<FeedForwardRow> mixture() {
   return {{.kind = FeedForwardKind::kExperts,
-           .when = kIsExperts,
+           .when = kIsQwenExperts,
            .linears = gated_experts(),
-           .experts = kExperts},
+           .experts = kQwenExperts},
           {.linears = gated_mlp()}};
 }
 
 std::vector<FeedForwardRow> mixture_with_shared(const ExpertsRow& experts = kExpertsAndShared) {
   return {{.kind = FeedForwardKind::kExperts,
-           .when = kIsExperts,
+           .when = kIsQwenExperts,
            .linears = join({gated_experts(), gated_shared_expert()}),
            .experts = experts},
           {.linears = gated_mlp()}};

@@ -15,6 +15,12 @@ inline LinearRows join(std::initializer_list<LinearRows> lists) {
 }
 
 inline constexpr Expression kAttentionBias = "attention_bias ?? false";
+// Whether lm_head shares the embeddings' weights: as the config or the one around it says, else
+// not; as the config says, else yes.
+inline constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
+inline constexpr Expression kTiedByDefault = "tie_word_embeddings ?? true";
+// A field that Mistral's and others' configs always have.
+inline constexpr NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
 
 // q_proj, k_proj, v_proj and o_proj of grouped-query attention.
 inline LinearRows self_attention(Expression bias = "false", Expression out_bias = "false",

@@ -11,7 +11,8 @@
 namespace heddle {
 namespace {
 
-std::vector<PlannedKernel> kernels_of(const GemmSpec& spec, const char* target, std::int64_t m) {
+std::vector<PlannedKernel> candidate_kernels(const GemmSpec& spec, const char* target,
+                                             std::int64_t m) {
   std::vector<PlannedKernel> kernels;
   for (const CandidatePlan& one : candidate_plans(plan_of(spec, target), m)) {
     EXPECT_EQ(one.plan.kernels.size(), 1U);
@@ -39,7 +40,7 @@ TEST(Candidates, TheFirstIsThePlannersOwnTheOthersAscend) {
 
 TEST(Candidates, NoTwoHaveTheSameKernel) {
   for (const std::int64_t m : {1, 16, 64, 300}) {
-    const std::vector<PlannedKernel> kernels = kernels_of(small_spec(), "h200", m);
+    const std::vector<PlannedKernel> kernels = candidate_kernels(small_spec(), "h200", m);
     EXPECT_GT(kernels.size(), 10U) << m;
     EXPECT_LT(kernels.size(), 1000U) << m;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -51,7 +52,7 @@ TEST(Candidates, NoTwoHaveTheSameKernel) {
 }
 
 TEST(Candidates, ANameAndARangeMakeNoOtherKernel) {
-  const PlannedKernel one = kernels_of(small_spec(), "a100", 16).front();
+  const PlannedKernel one = candidate_kernels(small_spec(), "a100", 16).front();
   PlannedKernel other = one;
   other.name = "of another name";
   other.size_min = 2;
@@ -78,7 +79,7 @@ TEST(Candidates, WhatTheSpecSetsStays) {
   spec.shape.m_max = 512;
   spec.tile.n = 64;
   spec.tile.split_k = 2;
-  const std::vector<PlannedKernel> kernels = kernels_of(spec, "h200", 32);
+  const std::vector<PlannedKernel> kernels = candidate_kernels(spec, "h200", 32);
   EXPECT_GT(kernels.size(), 3U);
   for (const PlannedKernel& kernel : kernels) {
     EXPECT_EQ(path_of(kernel), Path::kAmpere);
@@ -93,22 +94,22 @@ bool has(const std::vector<PlannedKernel>& kernels, bool (*kind)(const PlannedKe
 }
 
 TEST(Candidates, EveryKernelThatServesTheTokensIsTried) {
-  const std::vector<PlannedKernel> few = kernels_of(small_spec(), "h200", 4);
+  const std::vector<PlannedKernel> few = candidate_kernels(small_spec(), "h200", 4);
   EXPECT_TRUE(has(few, is_stream) && has(few, is_bulk));
   EXPECT_FALSE(has(few, is_wgmma));
-  const std::vector<PlannedKernel> some = kernels_of(small_spec(), "h200", 16);
+  const std::vector<PlannedKernel> some = candidate_kernels(small_spec(), "h200", 16);
   EXPECT_TRUE(has(some, is_stream) && has(some, is_bulk) && has(some, is_wgmma));
-  const std::vector<PlannedKernel> many = kernels_of(small_spec(), "h200", 4096);
+  const std::vector<PlannedKernel> many = candidate_kernels(small_spec(), "h200", 4096);
   EXPECT_TRUE(has(many, is_wgmma));
   EXPECT_FALSE(has(many, is_stream));
-  EXPECT_TRUE(has(kernels_of(small_spec(), "b200", 4), is_stream));
-  EXPECT_TRUE(has(kernels_of(small_spec(), "b200", 4), is_tiles));
-  EXPECT_FALSE(has(kernels_of(small_spec(), "b200", 64), is_wgmma));
+  EXPECT_TRUE(has(candidate_kernels(small_spec(), "b200", 4), is_stream));
+  EXPECT_TRUE(has(candidate_kernels(small_spec(), "b200", 4), is_tiles));
+  EXPECT_FALSE(has(candidate_kernels(small_spec(), "b200", 64), is_wgmma));
 }
 
 TEST(Candidates, OlderTargetsHaveTheirOwnPathAlone) {
   for (const auto& [target, path] : {std::pair{"a100", Path::kAmpere}, {"t4", Path::kTuring}}) {
-    for (const PlannedKernel& one : kernels_of(small_spec(), target, 1)) {
+    for (const PlannedKernel& one : candidate_kernels(small_spec(), target, 1)) {
       EXPECT_EQ(path_of(one), path);
     }
   }

@@ -25,7 +25,7 @@ GemmSpec spec_for(std::int64_t m_min, std::int64_t m_max) {
   return spec;
 }
 
-TunedEntry entry_of(const GemmSpec& spec, const MRange& m, const PlannedKernel& kernel) {
+TunedEntry measured_entry(const GemmSpec& spec, const MRange& m, const PlannedKernel& kernel) {
   TunedEntry entry;
   entry.weight = spec.weight;
   entry.activation = spec.activation;
@@ -47,7 +47,7 @@ PlannedKernel slowest(const GemmSpec& spec, const Target& target, const MRange& 
 }
 
 TunedEntry slow_entry(const GemmSpec& spec, const char* target, const MRange& m) {
-  return entry_of(spec, m, slowest(spec, target_from_name(target), m));
+  return measured_entry(spec, m, slowest(spec, target_from_name(target), m));
 }
 
 TunedTables tables_of(const char* gpu, const std::vector<TunedEntry>& entries) {
@@ -66,7 +66,7 @@ bool has_reason(const Plan& plan, const std::string& part) {
   });
 }
 
-nlohmann::json kernels_of(const Plan& plan) {
+nlohmann::json kernels_json(const Plan& plan) {
   return nlohmann::json::parse(plan_to_json(plan)).at("kernels");
 }
 
@@ -161,7 +161,7 @@ TEST(TunedChoice, TheKernelIsOneForTheClippedRange) {
   const GemmSpec spec = spec_for(1, 64);
   const TunedEntry entry = slow_entry(spec, "h100", {1, 64});
   const Plan plan = tuned_plan(spec_for(1, 4), "h100", tables_of("h100", {entry}));
-  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec_for(1, 4), "h100")));
+  EXPECT_EQ(kernels_json(plan), kernels_json(plan_of(spec_for(1, 4), "h100")));
   EXPECT_TRUE(has_reason(plan, "M 1 to 4: not as measured: " + entry.family + " has no kernel \"" +
                                    entry.kernel + "\" of table h100"));
 }
@@ -171,7 +171,7 @@ TEST(TunedChoice, AnotherVersionOfTheFamilyIsNotUsedAndThePlanSaysSo) {
   TunedEntry entry = slow_entry(spec, "h100", {3, 20});
   ++entry.family_version;
   const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
-  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec, "h100")));
+  EXPECT_EQ(kernels_json(plan), kernels_json(plan_of(spec, "h100")));
   EXPECT_TRUE(has_reason(plan, "M 3 to 20: not as measured: table h100 is of version "));
 }
 
@@ -180,7 +180,7 @@ TEST(TunedChoice, AnUnknownLabelIsNotUsedAndThePlanSaysSo) {
   TunedEntry entry = slow_entry(spec, "h100", {3, 20});
   entry.kernel = "none";
   const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
-  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec, "h100")));
+  EXPECT_EQ(kernels_json(plan), kernels_json(plan_of(spec, "h100")));
   EXPECT_TRUE(has_reason(plan, "has no kernel \"none\" of table h100"));
 }
 
@@ -261,8 +261,8 @@ TEST(TunedChoice, TheGpuAtHandHasTheTableOfItsName) {
   const TunedTables tables = tables_of("h100", {slow_entry(spec, "h100", {1, 64})});
   Target device = target_from_name("h100");
   device.name = "NVIDIA H100 80GB HBM3";
-  EXPECT_EQ(kernels_of(resolve(Spec::from_gemm(spec), device, tables)),
-            kernels_of(tuned_plan(spec, "h100", tables)));
+  EXPECT_EQ(kernels_json(resolve(Spec::from_gemm(spec), device, tables)),
+            kernels_json(tuned_plan(spec, "h100", tables)));
 }
 
 TEST(TunedChoice, TheEpilogueMakesNoOtherMatch) {
@@ -282,7 +282,7 @@ TEST(TunedChoice, ATileOrAPathInTheSpecTurnsTablesOff) {
   tile.tile.stages = 4;
   for (const auto& [other, word] : {std::pair{path, "path"}, std::pair{tile, "tile"}}) {
     const Plan plan = tuned_plan(other, "h100", tables);
-    EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(other, "h100")));
+    EXPECT_EQ(kernels_json(plan), kernels_json(plan_of(other, "h100")));
     EXPECT_TRUE(has_reason(plan, std::string("table h100 is not used: the spec sets a ") + word));
   }
 }
@@ -309,7 +309,8 @@ TEST(TunedChoice, AMeasuredKernelJoinsThePredictedOneThatItIs) {
   const MRange m{last.size_max - 1, last.size_max};
   for (const Candidate& one : gemm_candidates(unplanned(spec, predicted.target), m)) {
     if (kernel_label(one.kernel) != kernel_label(last)) continue;
-    const Plan plan = tuned_plan(spec, "a100", tables_of("a100", {entry_of(spec, m, one.kernel)}));
+    const Plan plan =
+        tuned_plan(spec, "a100", tables_of("a100", {measured_entry(spec, m, one.kernel)}));
     EXPECT_EQ(plan.kernels.back().size_max, m.max);
     EXPECT_LT(plan.kernels.back().size_min, m.min);
     expect_cover(plan);
@@ -324,7 +325,7 @@ TEST(TunedChoice, NeighboursOfOneLabelThatDifferAreTwo) {
   std::vector<TunedEntry> entries;
   for (const Candidate& one : gemm_candidates(unplanned(spec, target_from_name("h100")), {1, 2})) {
     if (!is_stream(one.kernel)) continue;
-    entries = {entry_of(spec, {1, 2}, one.kernel), entry_of(spec, {3, 4}, one.kernel)};
+    entries = {measured_entry(spec, {1, 2}, one.kernel), measured_entry(spec, {3, 4}, one.kernel)};
     break;
   }
   ASSERT_EQ(entries.size(), 2U);
@@ -382,7 +383,7 @@ TEST(TunedChoice, AnEntryDecidesWhateverTheCosts) {
   const GemmSpec spec = spec_for(1, 8);
   const Plan built_in = plan_of(spec, "h100");
   const PlannedKernel& kernel = built_in.kernels.back();
-  const TunedEntry entry = entry_of(spec, {kernel.size_min, kernel.size_max}, kernel);
+  const TunedEntry entry = measured_entry(spec, {kernel.size_min, kernel.size_max}, kernel);
   const TunedTables tables = slow_family("h100", gemm_family_of(kernel), {entry});
   expect_kernel(tuned_plan(spec, "h100", tables), entry, {kernel.size_min, kernel.size_max});
 }
@@ -391,7 +392,7 @@ TEST(TunedChoice, CostsOfAnotherVersionAreNotUsedAndThePlanSaysSo) {
   const GemmSpec spec = spec_for(1, 8);
   const GemmFamily& family = gemm_family_of(plan_of(spec, "h100").kernels.back());
   const Plan plan = tuned_plan(spec, "h100", slow_family("h100", family, {}, 99));
-  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec, "h100")));
+  EXPECT_EQ(kernels_json(plan), kernels_json(plan_of(spec, "h100")));
   EXPECT_TRUE(has_reason(plan, "table h100 has them of version 99, this is version "));
 }
 
@@ -411,7 +412,8 @@ TEST(TunedChoice, PlansFollowAnyTable) {
     for (std::int64_t m = spec.shape.m_min; m <= std::min<std::int64_t>(spec.shape.m_max, 600);) {
       const MRange range{m, std::min<std::int64_t>(spec.shape.m_max, m + random() % 90)};
       const std::vector<Candidate> all = gemm_candidates(base, range);
-      if (!all.empty()) entries.push_back(entry_of(spec, range, all[random() % all.size()].kernel));
+      if (!all.empty())
+        entries.push_back(measured_entry(spec, range, all[random() % all.size()].kernel));
       m = range.max + 1 + random() % 40;
     }
     const TunedTables tables = tables_of(target.name.c_str(), entries);

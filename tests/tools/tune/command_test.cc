@@ -9,7 +9,7 @@
 
 #include "heddle/error.h"
 #include "tests/generator/tuned/tables.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tools/heddle/calibrate_report.h"
 #include "tools/heddle/interrupt.h"
 #include "tools/heddle/tune_options.h"

@@ -23,7 +23,7 @@ std::vector<std::string> text_of(const MeasuredSteps& steps) {
 }
 
 using Places = std::vector<KernelPlace>;
-using Texts = std::vector<std::string>;
+using StepTexts = std::vector<std::string>;
 
 TEST(MeasuredSteps, OfEachStepTheFastest) {
   MeasuredSteps steps = four_steps();
@@ -32,7 +32,7 @@ TEST(MeasuredSteps, OfEachStepTheFastest) {
     steps.add(i, named("fast"), 10);
     EXPECT_EQ(steps.best_at(i), (KernelPlace{i, 1}));
   }
-  EXPECT_EQ(text_of(steps), (Texts{"1-1 fast", "2-2 fast", "3-4 fast", "5-8 fast"}));
+  EXPECT_EQ(text_of(steps), (StepTexts{"1-1 fast", "2-2 fast", "3-4 fast", "5-8 fast"}));
 }
 
 TEST(MeasuredSteps, OnlyWhoIsAsFastIsAskedForSmallerSteps) {
@@ -55,7 +55,7 @@ TEST(MeasuredSteps, WhoServesSmallerStepsAsFastSavesKernels) {
   steps.add(3, named("alike"), 10.1);
   steps.set_time({3, 1}, 2, 10.05);
   steps.set_time({3, 1}, 1, 10.1);
-  EXPECT_EQ(text_of(steps), (Texts{"1-1 own", "2-8 alike"}));
+  EXPECT_EQ(text_of(steps), (StepTexts{"1-1 own", "2-8 alike"}));
   // The time is that with the last M of the range.
   EXPECT_EQ(steps.ranges().back().us, 10.1);
 }
@@ -67,7 +67,7 @@ TEST(MeasuredSteps, RangesEndWhereAStepWasNotMeasured) {
   steps.add(3, named("c"), 10);
   steps.set_time({3, 0}, 2, 10);
   EXPECT_TRUE(steps.may_serve(1).empty());
-  EXPECT_EQ(text_of(steps), (Texts{"1-1 a", "3-8 c"}));
+  EXPECT_EQ(text_of(steps), (StepTexts{"1-1 a", "3-8 c"}));
   EXPECT_TRUE(four_steps().ranges().empty());
 }
 

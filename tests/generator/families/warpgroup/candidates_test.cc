@@ -7,24 +7,17 @@
 #include <algorithm>
 
 #include "generator/families/scale_mode.h"
+#include "tests/generator/families/warpgroup/wgmma_tiles.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
 namespace {
 
-GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max) {
+GemmSpec spec_with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max) {
   GemmSpec spec = spec_of(n, k);
   spec.shape.m_min = m_min;
   spec.shape.m_max = m_max;
   return spec;
-}
-
-std::vector<WarpgroupKernel> tiles_of(const GemmSpec& spec, const char* target = "h200") {
-  std::vector<WarpgroupKernel> tiles;
-  for (const PlannedKernel& kernel : candidates_of(spec, target, is_wgmma)) {
-    tiles.push_back(config_of<WarpgroupKernel>(kernel));
-  }
-  return tiles;
 }
 
 // The kernel of the path hopper, which has no other one for these tokens unless a tile asks for it.
@@ -39,27 +32,27 @@ WarpgroupKernel own_of(const GemmSpec& spec) {
 }
 
 TEST(Wgmma, ServesSm90FromNineTokensOn) {
-  EXPECT_TRUE(tiles_of(with_range(4096, 4096, 1, 8)).empty());
+  EXPECT_TRUE(wgmma_tiles(spec_with_range(4096, 4096, 1, 8)).empty());
   for (const std::int64_t m : {9, 64, 65536}) {
-    const GemmSpec spec = with_range(4096, 4096, 9, m);
-    EXPECT_FALSE(tiles_of(spec).empty()) << m;
+    const GemmSpec spec = spec_with_range(4096, 4096, 9, m);
+    EXPECT_FALSE(wgmma_tiles(spec).empty()) << m;
     for (const char* other : {"a100", "b200", "rtx5090"}) {
-      EXPECT_TRUE(tiles_of(spec, other).empty()) << other;
+      EXPECT_TRUE(wgmma_tiles(spec, other).empty()) << other;
     }
   }
-  EXPECT_EQ(path_of(own_kernel_of(with_range(4096, 4096, 33, 64))), Path::kHopper);
+  EXPECT_EQ(path_of(own_kernel_of(spec_with_range(4096, 4096, 33, 64))), Path::kHopper);
 }
 
 // Tensor copies bring tokens as they are, and nothing sums them.
 TEST(Wgmma, LeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
-  GemmSpec spec = with_range(4096, 4096, 33, 64);
+  GemmSpec spec = spec_with_range(4096, 4096, 33, 64);
   spec.pre_scale = true;
-  EXPECT_TRUE(tiles_of(spec).empty());
+  EXPECT_TRUE(wgmma_tiles(spec).empty());
   spec.act_order = true;  // the gather applies them
-  EXPECT_FALSE(tiles_of(spec).empty());
-  spec = with_range(4096, 4096, 33, 64);
+  EXPECT_FALSE(wgmma_tiles(spec).empty());
+  spec = spec_with_range(4096, 4096, 33, 64);
   spec.weight.zero_point = ZeroPoint::kFloat;
-  EXPECT_TRUE(tiles_of(spec).empty());
+  EXPECT_TRUE(wgmma_tiles(spec).empty());
 }
 
 // Two or four that multiply, and one that fetches.
@@ -70,7 +63,7 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
         GemmSpec spec = small_spec(dtype);
         spec.shape = {28672, 8192, 9, m};
         spec.weight.group_size = group;
-        for (const WarpgroupKernel& v : tiles_of(spec)) {
+        for (const WarpgroupKernel& v : wgmma_tiles(spec)) {
           const int warpgroups = v.warpgroups;
           EXPECT_TRUE(warpgroups == 2 || warpgroups == 4);
           EXPECT_EQ(v.threads(), 128 * (warpgroups + 1));
@@ -87,10 +80,10 @@ TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
     spec.path = Path::kHopper;
     spec.tile.n = 256;
     int most = 0;
-    for (const WarpgroupKernel& v : tiles_of(spec)) most = std::max(most, v.threads());
+    for (const WarpgroupKernel& v : wgmma_tiles(spec)) most = std::max(most, v.threads());
     return most;
   };
-  GemmSpec spec = with_range(28672, 8192, 9, 16);
+  GemmSpec spec = spec_with_range(28672, 8192, 9, 16);
   EXPECT_EQ(most_threads(spec), 640);
   spec.shape.m_max = 64;
   EXPECT_EQ(most_threads(spec), 384) << "sums of a group beside those of the tile";
@@ -103,9 +96,9 @@ TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
 TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
   for (const int bits : {2, 3, 4, 8}) {
     for (const std::int64_t m : {16, 32, 64, 65, 256}) {
-      GemmSpec spec = with_range(8192, 8192, 9, m);
+      GemmSpec spec = spec_with_range(8192, 8192, 9, m);
       spec.weight.bits = bits;
-      for (const WarpgroupKernel& v : tiles_of(spec)) {
+      for (const WarpgroupKernel& v : wgmma_tiles(spec)) {
         EXPECT_GE(v.stages, 2);
         EXPECT_GE(v.stages_ahead, 1);
         EXPECT_LE(v.stages_ahead, v.stages);
@@ -121,7 +114,7 @@ TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
 }
 
 TEST(Wgmma, HonoursATileOrSaysWhyNot) {
-  GemmSpec spec = with_range(4096, 4096, 9, kDefaultMaxM);
+  GemmSpec spec = spec_with_range(4096, 4096, 9, kDefaultMaxM);
   spec.tile.m = 64;
   EXPECT_TRUE(is_tiles(plan_of(spec, "h200").kernels.back()))
       << "a tile is one of mma.sync unless the path says otherwise";
@@ -158,7 +151,7 @@ TEST(Wgmma, HonoursATileOrSaysWhyNot) {
 
 // A stage of half a chunk of each row block.
 TEST(Wgmma, HalvesStagesOrSaysWhyNot) {
-  GemmSpec spec = with_range(8192, 8192, 513, 8192);
+  GemmSpec spec = spec_with_range(8192, 8192, 513, 8192);
   spec.path = Path::kHopper;
   spec.tile.n = 128;
   spec.tile.k = 64;
@@ -181,7 +174,7 @@ TEST(Wgmma, HalvesStagesOrSaysWhyNot) {
 // chunks; eight bits are decoded no faster so.
 TEST(Wgmma, ScalesTheSumsOfSixtyFourTokensWhereTheyTakeTurns) {
   const auto mode = [](std::int64_t k, int bits, int tile_m, int tile_n) {
-    GemmSpec spec = with_range(8192, k, 9, 96);
+    GemmSpec spec = spec_with_range(8192, k, 9, 96);
     spec.weight.bits = bits;
     spec.tile.m = tile_m;
     spec.tile.n = tile_n;

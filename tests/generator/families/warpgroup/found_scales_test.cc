@@ -9,6 +9,7 @@
 
 #include "generator/families/warpgroup/cost.h"
 #include "tests/byte_gemm.h"
+#include "tests/generator/families/warpgroup/wgmma_tiles.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -20,14 +21,11 @@ GemmSpec groups_of(GemmSpec spec) {
   return with_groups(std::move(spec), DType::kFp8E4m3);
 }
 
-std::vector<WarpgroupKernel> tiles_of(const GemmSpec& spec, int tokens, int rows) {
+std::vector<WarpgroupKernel> tiles_of_size(const GemmSpec& spec, int tokens, int rows) {
   GemmSpec one = spec;
   one.tile.m = tokens;
   one.tile.n = rows;
-  std::vector<WarpgroupKernel> tiles;
-  for (const PlannedKernel& kernel : candidates_of(one, "h100", is_wgmma)) {
-    tiles.push_back(config_of<WarpgroupKernel>(kernel));
-  }
+  const std::vector<WarpgroupKernel> tiles = wgmma_tiles(one, "h100");
   EXPECT_FALSE(tiles.empty());
   return tiles;
 }
@@ -52,11 +50,11 @@ TEST(WgmmaFoundScales, TokensOfBlocksAreRows) {
       return c.has_token_rows() && c.has_own_groups() && c.magnitude_bytes() == 0;
     });
   };
-  EXPECT_TRUE(all_are_rows(tiles_of(spec, 256, 128)));
-  EXPECT_TRUE(all_are_rows(tiles_of(spec, 128, 256)));
-  EXPECT_TRUE(all_are_rows(tiles_of(gated, 128, 256)));
-  EXPECT_FALSE(all_are_rows(tiles_of(spec, 192, 128)));
-  EXPECT_TRUE(tiles_of(spec, 256, 128).front().shares_tiles) << "the K of the last ones";
+  EXPECT_TRUE(all_are_rows(tiles_of_size(spec, 256, 128)));
+  EXPECT_TRUE(all_are_rows(tiles_of_size(spec, 128, 256)));
+  EXPECT_TRUE(all_are_rows(tiles_of_size(gated, 128, 256)));
+  EXPECT_FALSE(all_are_rows(tiles_of_size(spec, 192, 128)));
+  EXPECT_TRUE(tiles_of_size(spec, 256, 128).front().shares_tiles) << "the K of the last ones";
 }
 
 // What a lane does not have - a bias, a residual, an activation of its own - is added behind shared
@@ -65,7 +63,7 @@ TEST(WgmmaFoundScales, SumsAloneBecomeOutputsInRegisters) {
   const GemmSpec spec = groups_of(byte_gemm(4096, 4096, DType::kInt8));
   const auto finds = [](GemmSpec one, const EpilogueSpec& epilogue, int tokens) {
     one.epilogue = epilogue;
-    return tiles_of(one, tokens, 256).front().finds_in_registers();
+    return tiles_of_size(one, tokens, 256).front().finds_in_registers();
   };
   EXPECT_TRUE(finds(spec, {}, 64));
   EXPECT_TRUE(finds(spec, {false, Activation::kSilu, false, true}, 64));

@@ -17,7 +17,7 @@
 namespace heddle {
 namespace {
 
-std::vector<PlannedKernel> tiles_of(const GemmSpec& spec) {
+std::vector<PlannedKernel> wgmma_kernels(const GemmSpec& spec) {
   return candidates_of(spec, "h200", is_wgmma);
 }
 
@@ -72,7 +72,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
         spec.shape = {n, k, first, last};
         spec.weight.group_size = 32;
         const Plan plan = unplanned(spec, target_from_name("h200"));
-        for (const PlannedKernel& kernel : tiles_of(spec)) {
+        for (const PlannedKernel& kernel : wgmma_kernels(spec)) {
           SCOPED_TRACE(fmt::format("{} x {}, M {} to {}", n, k, first, last));
           for (const std::int64_t m : {first, (first + last) / 2, last}) {
             expect_work_for_every_block(plan, kernel, m);
@@ -90,7 +90,7 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   GemmSpec spec = small_spec();
   spec.shape = {4096, 8192, 33, 64};
   const Plan plan = unplanned(spec, target_from_name("h200"));
-  for (const PlannedKernel& kernel : tiles_of(spec)) {
+  for (const PlannedKernel& kernel : wgmma_kernels(spec)) {
     const auto& v = config_of<WarpgroupKernel>(kernel);
     const WgmmaShares shares = wgmma_shares(plan, v, 64);
     if (!shares.sums_in_cluster) continue;
@@ -186,7 +186,7 @@ TEST(WgmmaShares, ManyTokensAreReadByPairs) {
   spec.shape = {14336, 4096, 513, 8192};
   const Plan plan = unplanned(spec, target_from_name("h200"));
   bool has_pairs = false;
-  for (const PlannedKernel& kernel : tiles_of(spec)) {
+  for (const PlannedKernel& kernel : wgmma_kernels(spec)) {
     const auto& v = config_of<WarpgroupKernel>(kernel);
     if (v.tile_m != 256) continue;
     EXPECT_EQ(kernel.box_tokens, 128);

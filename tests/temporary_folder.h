@@ -1,6 +1,6 @@
 // A folder of its own for one test.
-#ifndef HEDDLE_TESTS_RUNTIME_TEMPORARY_FOLDER_H_
-#define HEDDLE_TESTS_RUNTIME_TEMPORARY_FOLDER_H_
+#ifndef HEDDLE_TESTS_TEMPORARY_FOLDER_H_
+#define HEDDLE_TESTS_TEMPORARY_FOLDER_H_
 
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +21,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   std::string write(const std::string& name, std::string_view bytes) const {
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return (path_ / name).string();
@@ -52,4 +53,4 @@ class ScopedEnvironment {
 
 }  // namespace heddle
 
-#endif  // HEDDLE_TESTS_RUNTIME_TEMPORARY_FOLDER_H_
+#endif  // HEDDLE_TESTS_TEMPORARY_FOLDER_H_
