@@ -7,7 +7,7 @@
 namespace heddle {
 
 // tools/test --every-kernel: every kernel of every list, for every architecture that it has.
-// Without it a test takes a part of them, chosen so that no value of any property is left out.
+// Without it a test takes a part of them; tests/gpu/pairwise.h and kernel_rotation.h say which.
 inline bool every_kernel() {
   const char* value = std::getenv("HEDDLE_EVERY_KERNEL");
   return value != nullptr && *value != '\0';

@@ -22,12 +22,12 @@ double add_to_odd(double x, double y) {
   return to_odd(sum, rest);
 }
 
-// For exponents of normal numbers.
-double power_of_two(int exponent) {
+// 2^exponent. Precondition: -1022 <= exponent <= 1023.
+double double_power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
-// To the nearest integer, ties to even. Precondition: 0 <= value < 2^51.
+// To the nearest integer, ties to even. Precondition: 0 <= value < 2^51. Not for -ffast-math.
 double nearest_integer(double value) {
   constexpr double kShift = 0x1p52;  // from here on doubles have no fraction
   return (value + kShift) - kShift;
@@ -46,7 +46,7 @@ double float16_to_double(Float16Format format, std::uint16_t bits) {
   }
   const int implicit = exponent == 0 ? 0 : 1 << format.mantissa_bits;
   const int scale = (exponent == 0 ? 1 : exponent) - format.bias() - format.mantissa_bits;
-  return sign * (implicit + mantissa) * power_of_two(scale);
+  return sign * (implicit + mantissa) * double_power_of_two(scale);
 }
 
 std::uint16_t float16_from_double(Float16Format format, double value) {
@@ -66,7 +66,7 @@ std::uint16_t float16_from_double(Float16Format format, double value) {
   if (binade > format.bias()) return sign | infinity;
   // The product is exact, because it shifts the exponent.
   const auto units =
-      static_cast<std::uint32_t>(nearest_integer(magnitude * power_of_two(-last_place)));
+      static_cast<std::uint32_t>(nearest_integer(magnitude * double_power_of_two(-last_place)));
   // A carry out of the mantissa moves into the exponent by itself.
   const std::uint32_t base = static_cast<std::uint32_t>(binade - lowest) << format.mantissa_bits;
   const std::uint32_t result = base + units;

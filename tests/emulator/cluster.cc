@@ -67,19 +67,16 @@ void Cluster::draw(Warp& warp) {
 }
 
 bool Cluster::pick(std::size_t& thread) {
-  std::size_t best = warps_.size();
-  std::size_t ready = 0;
+  ready_.clear();
   for (std::size_t i = 0; i < warps_.size(); ++i) {
-    if (warps_[i].ready.empty()) continue;
-    ++ready;
-    if (ready == 1 || warps_[i].priority > warps_[best].priority) best = i;
+    if (!warps_[i].ready.empty()) ready_.push_back(i);
   }
-  if (ready == 0) return false;
-  if (style_.uniform) {
-    std::size_t before = below(ready);
-    best = 0;
-    while (warps_[best].ready.empty() || before-- > 0) ++best;
-  }
+  if (ready_.empty()) return false;
+  const std::size_t best =
+      style_.uniform ? ready_[below(ready_.size())]
+                     : *std::max_element(ready_.begin(), ready_.end(), [&](auto a, auto b) {
+                         return warps_[a].priority < warps_[b].priority;
+                       });
   Warp& warp = warps_[best];
   if (chance(style_.new_priority)) draw(warp);
   auto lane = warp.ready.begin();

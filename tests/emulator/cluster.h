@@ -172,6 +172,7 @@ class Cluster {
   std::vector<Block> blocks_;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
+  std::vector<std::size_t> ready_;  // warps with a lane that can run; for pick() alone
   std::vector<Pending> pending_;
   std::size_t current_ = 0;
   std::size_t running_;

@@ -26,8 +26,8 @@ class Fibers {
   void suspend();
 
  private:
-  // A context enters a fiber's stack; from then on jumps switch, which, unlike swapcontext(), ask
-  // nothing of the system.
+  // setcontext() enters a fiber the first time. Later switches use _setjmp and _longjmp, because
+  // swapcontext() makes a system call to save the signal mask.
   struct Fiber {
     ucontext_t context;
     jmp_buf suspended;

@@ -6,7 +6,8 @@
 
 namespace heddle {
 
-// Races are found in any order (clock.h); others than the first show values that depend on it.
+// The race detector (clock.h) finds races in any order. Further orders find results that depend on
+// the order.
 inline unsigned interleavings() { return every_kernel() ? 4 : 2; }
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,12 @@ inline constexpr WeightType kIntegers[] = {WeightType::kUint, WeightType::kInt};
 class GemmGpu : public OnGpu {
  protected:
   bool makes_kernels() const override { return true; }
+  void TearDown() override {
+    OnGpu::TearDown();
+    if (left_out_ == 0) return;
+    if (checked_ == 0) GTEST_SKIP() << "this GPU has no instructions for BF16 or cp.async";
+    RecordProperty("left_out", left_out_);  // tools/gpu-suite tells
+  }
   // Each M by the kernel that the planner chooses for it.
   void check(const GemmSpec& spec, const std::vector<std::int64_t>& m_list) {
     if (is_left_out(spec)) return;
@@ -88,18 +95,23 @@ class GemmGpu : public OnGpu {
   }
 
  private:
-  // What the GPU has no instructions for: BF16, and the copies of the path ampere.
-  static bool is_left_out(const GemmSpec& spec) {
+  // What the GPU has no instructions for: BF16, and the copies of the path ampere. TearDown()
+  // tells.
+  bool is_left_out(const GemmSpec& spec) {
     const bool is_bf16 = spec.activation == DType::kBf16 || spec.output == DType::kBf16;
-    if (is_bf16 && !has_bf16(target())) return true;
-    return spec.path == Path::kAmpere && !has_async_copies(target());
+    const bool left_out = (is_bf16 && !has_bf16(target())) ||
+                          (spec.path == Path::kAmpere && !has_async_copies(target()));
+    ++(left_out ? left_out_ : checked_);
+    return left_out;
   }
   void check_one_of(const Plan& plan, const std::vector<std::int64_t>& m_list) {
+    ASSERT_FALSE(plan.kernels.empty()) << plan.spec.canonical_json();
     for (const Plan& one : rotation_.plans_of_one(plan, m_list)) {
       check_plan(one, served_by(one, m_list));
     }
   }
   void check_plan(const Plan& plan, const std::vector<std::int64_t>& m_list) {
+    ASSERT_FALSE(m_list.empty() || plan.kernels.empty()) << plan.spec.canonical_json();
     if (only_makes(std::vector{plan})) return;
     const GemmSpec& spec = plan.spec.gemm();
     GemmCheckOptions options;
@@ -121,6 +133,8 @@ class GemmGpu : public OnGpu {
   }
 
   KernelRotation rotation_;
+  int checked_ = 0;
+  int left_out_ = 0;
 };
 
 inline GemmSpec spec_of(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {

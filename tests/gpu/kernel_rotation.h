@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-// Those of the sizes (M) that a kernel of the plan serves.
+// The sizes (M) that some kernel of the plan serves.
 inline std::vector<std::int64_t> served_by(const Plan& plan, std::vector<std::int64_t> sizes) {
   std::erase_if(sizes, [&](std::int64_t size) {
     return std::none_of(plan.kernels.begin(), plan.kernels.end(), [&](const PlannedKernel& one) {
@@ -42,8 +42,8 @@ class KernelRotation {
   }
 
  private:
-  // That whose family the most of the spec's values have not met; among those the one with the most
-  // sizes that they have not.
+  // Index of the kernel whose family is new to the most of the spec's values; ties go to the most
+  // new sizes.
   std::size_t next(const std::vector<Plan>& plans, const std::vector<std::int64_t>& sizes) {
     const nlohmann::json values =
         nlohmann::json::parse(plans.front().spec.canonical_json()).flatten();

@@ -16,9 +16,8 @@
 
 namespace heddle {
 
-// Of the specs that a test's loops over the values of several properties make: as few as still have
-// every pair of values of any two properties that one of them has. With every_kernel() all of them.
-// It is greedy: the spec with the most new pairs comes next.
+// Returns a small subset of the specs that keeps every pair of values of two properties that one of
+// them has; all of them with every_kernel(). Greedy: the spec with the most new pairs comes next.
 inline std::vector<Spec> pairwise(const std::vector<Spec>& specs) {
   if (every_kernel()) return specs;
   std::set<std::string> keys;

@@ -14,8 +14,8 @@
 
 namespace heddle {
 
-// A test adds specs; of so many as have every pair of values the kernels are made at the same time
-// when it ends, then each one runs.
+// A test adds specs. When it ends, a part of them that has every pair of values is chosen, their
+// kernels are compiled together, and each one runs.
 class WeightOpGpu : public OnGpu {
  protected:
   bool makes_kernels() const override { return true; }
@@ -32,6 +32,7 @@ class WeightOpGpu : public OnGpu {
 
   void TearDown() override {
     if (IsSkipped()) return;
+    ASSERT_FALSE(specs_.empty());
     const std::vector<Spec> specs = pairwise(specs_);
     if (only_makes(specs)) return OnGpu::TearDown();
     const std::vector<Kernel> kernels = runtime().prepare(specs);

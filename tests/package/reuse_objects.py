@@ -56,7 +56,8 @@ def object_of(commands, words, source):
         other, target, _ = split(shlex.split(entry["command"]))
         path = pathlib.Path(entry["directory"], target)
         if (other == words and path.exists()
-                and all(path.stat().st_mtime >= os.stat(one).st_mtime for one in sources)):
+                and all(path.stat().st_mtime >= os.stat(one).st_mtime
+                        for one in [entry["file"], *sources])):
             return path
     return None
 

@@ -64,6 +64,7 @@ inline Source candidate_source(Plan plan, const Candidate& one, std::size_t numb
 // Each compiles, fits the target's register file and shared memory, and spills nothing.
 inline void expect_no_spills(const std::vector<Source>& sources, const Target& target,
                              Runtime& compiler = runtime()) {
+  ASSERT_FALSE(sources.empty()) << "nothing to compile for " << target.name;
   int most_registers = 0;
   for (const BuildResult& result : compiler.build(sources)) {
     const Binary& binary = *result.binary;

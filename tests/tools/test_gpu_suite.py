@@ -73,6 +73,15 @@ class GpuSuiteTest(unittest.TestCase):
         self.assertIn("skipped 1: needs two devices", done.stdout)
         self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 0 failed, 1 skipped")
 
+    def test_a_program_that_cannot_list_its_tests_has_failed(self):
+        broken = self.folder / "broken_gpu_test"
+        broken.write_text("#!/bin/sh\necho no libnvrtc\nexit 127\n")
+        broken.chmod(0o755)
+        done = self.suite()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("failed: broken_gpu_test: cannot list its tests", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "2 passed, 1 failed, 0 skipped")
+
     def test_no_programs_are_no_success(self):
         done = subprocess.run([sys.executable, "-B", SUITE, "--programs", self.folder],
                               capture_output=True, text=True, check=False)

@@ -24,14 +24,18 @@ class ReportTest(unittest.TestCase):
 
     def report(self, *tests):
         """The lines for tests of ctest: names and what became of them."""
-        inside = {"notrun": "<skipped message='SKIP_RETURN_CODE=77'/>", "fail": "<failure/>"}
+        inside = {"notrun": "<skipped message='SKIP_RETURN_CODE=77'/>", "fail": "<failure/>",
+                  "missing": "<skipped message='Unable to find executable'/>"}
         junit = self.folder / "ctest.xml"
         junit.write_text("<testsuite>" + "".join(
-            f'<testcase name="{name}" time="2" status="{status}">{inside.get(status, "")}</testcase>'
+            f'<testcase name="{name}" time="2" status="{status.replace("missing", "notrun")}">'
+            f'{inside.get(status, "")}</testcase>'
             for name, status in tests) + "</testsuite>")
-        done = subprocess.run([sys.executable, "-B", SCRIPT, self.folder, junit], check=True,
+        done = subprocess.run([sys.executable, "-B", SCRIPT, self.folder, junit], check=False,
                               capture_output=True, text=True)
-        return done.stdout.splitlines()
+        lines = done.stdout.splitlines()
+        self.assertEqual(done.returncode, 0 if ", 0 failed," in lines[-1] else 1, done.stderr)
+        return lines
 
     def test_cases_are_counted_and_the_slowest_come_first(self):
         self.program("spec_test", ("Fast", "run", "0.1", ""), ("Slow", "run", "7.25", ""),
@@ -58,6 +62,33 @@ class ReportTest(unittest.TestCase):
 
     def test_a_program_that_crashes_has_failed(self):
         self.assertEqual(self.report(("spec_test", "fail"))[-1], "0 passed, 1 failed, 0 skipped")
+
+    def test_a_program_that_is_missing_has_failed(self):
+        self.assertEqual(self.report(("spec_test", "missing"))[-1], "0 passed, 1 failed, 0 skipped")
+
+    def test_a_program_that_chose_no_case_has_not_passed(self):
+        self.program("spec_test", ("Filtered", "notrun", "0", ""))
+        self.program("plan_test", ("One", "run", "0", ""))
+        lines = self.report(("spec_test", "run"), ("plan_test", "run"))
+        self.assertEqual(lines[-1], "1 passed, 0 failed, 0 skipped")
+
+    def test_specs_that_a_machine_lacks_are_told(self):
+        left_out = '<properties><property name="left_out" value="3"/></properties>'
+        self.program("gpu_test", ("One", "run", "0", left_out))
+        self.assertIn("left out 3 specs of other cases: this GPU has no instructions for them",
+                      self.report(("gpu_test", "run")))
+
+    def test_a_reason_may_end_with_a_number(self):
+        self.program("gpu_test", ("One", "run", "0", '<skipped message="f.cc:7&#x0A;cuInit failed: 100"/>'))
+        self.assertIn("skipped 1: cuInit failed: 100", self.report(("gpu_test", "notrun")))
+
+    def test_no_case_at_all_is_no_success(self):
+        self.program("spec_test")
+        (self.folder / "ctest.xml").write_text('<testsuite><testcase name="spec_test" status="run"/></testsuite>')
+        done = subprocess.run([sys.executable, "-B", SCRIPT, self.folder, self.folder / "ctest.xml"],
+                              check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no case ran", done.stdout)
 
     def test_a_program_that_fails_behind_its_last_case_has_failed(self):
         self.program("spec_test", ("Good", "run", "0", ""))
