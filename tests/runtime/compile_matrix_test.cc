@@ -47,12 +47,10 @@ GemmSpec matrix_spec(const MatrixCase& c, DType dtype, bool ragged) {
 }
 
 // An architecture takes one pair of cases in so many: sm_75, which has one type, all of them; sm_80
-// each with one of the types; the first of a later generation a third. Its siblings, which differ
-// in shared memory and registers at most, take a sixth: there are six pairs.
+// each with one of the types; all others a sixth, since there are six pairs.
 int turns_of(int arch) {
   if (every_kernel() || arch == 75) return 1;
-  if (arch == 80) return 2;
-  return arch == 90 || arch == 100 || arch == 120 ? 3 : 6;
+  return arch == 80 ? 2 : 6;
 }
 
 class CompileMatrix : public testing::TestWithParam<int> {};

@@ -87,6 +87,7 @@ TEST_P(CompileRowTransform, WithoutSpills) {
   std::vector<Source> sources;
   const std::vector<RowTransformSpec> all = every_row_spec();
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!every_kernel() && i / 3 % 2 != 0) continue;  // half of the specs, of both types
     if (!has_turn(i, target.arch())) continue;
     RowTransformSpec spec = all[i];
     if (target.arch() < 80) {
