@@ -161,6 +161,7 @@ class RepackGolden : public OnGpu, public ::testing::WithParamInterface<const ch
  protected:
   bool makes_kernels() const override { return true; }
   void SetUp() override {}  // the first part of the test needs no GPU
+  void skip_without_gpu() { OnGpu::SetUp(); }
 };
 
 // The checkpoint's own tensors, against the importer that `heddle repack` uses.
@@ -194,7 +195,7 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   QuantizedWeights rows;
   layer.rows(0, {{0, op.shape.n}}, &rows);
   EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), rows));
-  OnGpu::SetUp();
+  skip_without_gpu();
   const Spec spec = Spec::from_weight_op(Op::kRepack, op);
   if (IsSkipped() || only_makes({spec})) return;
   EXPECT_EQ(run_repack(runtime().kernel(spec), tensors).fault(), "");

@@ -127,7 +127,7 @@ TEST_F(ForkTest, CompilingStillWorks) {
 
 TEST_F(ForkTest, BeforeTheFirstUse) {
   if (::testing::UnitTest::GetInstance()->test_to_run_count() > 1) {
-    GTEST_SKIP() << "another test of this process has used the driver";
+    GTEST_SKIP() << "needs a process of its own: fork_before_first_use of ctest";
   }
   EXPECT_EQ(
       in_child([&] {
