@@ -12,10 +12,12 @@ else is compiled. No dependency file is written for what is copied: begin with a
 import json
 import os
 import pathlib
-import re
 import shlex
 import shutil
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/lib/lint"))
+from commands import files_of  # noqa: E402  (it lies beside what lints)
 
 
 def split(command):
@@ -38,20 +40,11 @@ def split(command):
     return words, target, source
 
 
-def sources_of(source):
-    """The files of the project that a source of the compiler's stands for: itself, or those that CMake has it
-    include in a unity build."""
-    path = pathlib.Path(source)
-    if path.parent.name != "Unity" or not path.exists():
-        return [source]
-    return re.findall(r'^#include "(.*)"$', path.read_text(), re.MULTILINE)
-
-
 def object_of(commands, words, source):
     """The other build's object of the source, if the command is the same and it is not older."""
-    sources = sources_of(source)
+    sources = files_of(source)
     for entry in json.loads(pathlib.Path(commands).read_text()):
-        if sources_of(entry["file"]) != sources:
+        if files_of(entry["file"]) != sources:
             continue
         other, target, _ = split(shlex.split(entry["command"]))
         path = pathlib.Path(entry["directory"], target)

@@ -57,8 +57,8 @@ class CompileGemv : public testing::TestWithParam<int> {};
 TEST_P(CompileGemv, WithoutSpills) {
   const int arch = GetParam();
   const Target target = target_from_name("sm_" + std::to_string(arch));
-  // The first of a generation takes one case of 39, its siblings one of
-  // 61: odd, so that every shape and type has its turn.
+  // The first of a generation takes one case of 39, its siblings one of 61. Both are odd, so that
+  // every shape and type has its turn.
   const bool is_first = arch == 75 || arch == 80 || arch == 90 || arch == 100 || arch == 120;
   const std::size_t turns = every_kernel() ? 1 : is_first ? 39 : 61;
   std::vector<Source> sources;

@@ -15,8 +15,8 @@ inline LinearRows join(std::initializer_list<LinearRows> lists) {
 }
 
 inline constexpr Expression kAttentionBias = "attention_bias ?? false";
-// Whether lm_head shares the embeddings' weights: as the config or the one around it says, else
-// not; as the config says, else yes.
+// Whether lm_head shares the embeddings' weights. A config that does not say so, and is inside of
+// none that does, means no (kTied) or yes (kTiedByDefault, of models without a config around them).
 inline constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
 inline constexpr Expression kTiedByDefault = "tie_word_embeddings ?? true";
 // A field that Mistral's and others' configs always have.

@@ -13,17 +13,17 @@ import re
 import sys
 
 
-def files_of(entry):
-    """The project's files that the entry's file stands for."""
-    path = pathlib.Path(entry["file"])
-    if path.parent.name != "Unity":
-        return [entry["file"]]
+def files_of(source):
+    """The project's files that a source of the compiler's stands for: itself, or those that CMake has it include."""
+    path = pathlib.Path(source)
+    if path.parent.name != "Unity" or not path.exists():
+        return [source]
     return re.findall(r'^#include "(.*)"$', path.read_text(), re.MULTILINE)
 
 
 def one_by_one(entries):
     return [{**entry, "file": file, "command": entry["command"].replace(entry["file"], file)}
-            for entry in entries for file in files_of(entry)]
+            for entry in entries for file in files_of(entry["file"])]
 
 
 if __name__ == "__main__":
