@@ -71,7 +71,7 @@ TEST_P(CompileAttention, WithoutSpills) {
     // Of the shapes without features each type leaves out another one.
     if (!every_kernel() && i % 4 == i / 4 % 3) continue;
     if (!has_turn(i, target.arch())) continue;
-    add_every_second(resolve(all[i], target), i + i / 4, &sources);  // specs come in fours
+    add_in_turns(resolve(all[i], target), 2, i + i / 4, &sources);  // specs come in fours
   }
   std::string warnings;
   RuntimeOptions options = memory_only();

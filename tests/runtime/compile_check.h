@@ -31,17 +31,19 @@ inline bool has_turn(std::size_t number, int arch) {
   return (number + number / 3) % 3 == turn;
 }
 
-// Every second kernel of a plan: the first, third and so on if `first` is even, else the others.
-inline void add_every_second(const Plan& plan, std::size_t first, std::vector<Source>* sources) {
-  const std::size_t turns = every_kernel() || plan.kernel_count() == 1 ? 1 : 2;
+// One kernel of a plan in `turns`, beginning with number `first` modulo that.
+inline void add_in_turns(const Plan& plan, std::size_t turns, std::size_t first,
+                         std::vector<Source>* sources) {
+  if (every_kernel()) turns = 1;
+  turns = std::min(turns, plan.kernel_count());
   for (std::size_t i = first % turns; i < plan.kernel_count(); i += turns) {
     sources->push_back(render(plan, i));
   }
 }
 
-// The kernels of a plan; of sm_90, which has the most for each, every second one.
+// The kernels of a plan; of sm_90, which has the most for each, a third.
 inline void add_kernels(const Plan& plan, std::size_t first, std::vector<Source>* sources) {
-  if (plan.target.arch() == 90) return add_every_second(plan, first, sources);
+  if (plan.target.arch() == 90) return add_in_turns(plan, 3, first, sources);
   for (Source& source : render_all(plan)) sources->push_back(std::move(source));
 }
 

@@ -95,7 +95,7 @@ TEST_P(CompileRowTransform, WithoutSpills) {
       if (!spec.output.is_quantized()) spec.output.dtype = RowDtype::kFp16;
     }
     const Plan plan = resolve(Spec::from_row_transform(spec), target);
-    add_every_second(plan, i + i / 2, &sources);  // the types alternate
+    add_in_turns(plan, 2, i + i / 2, &sources);  // the types alternate
   }
   expect_no_spills(sources, target);
 }

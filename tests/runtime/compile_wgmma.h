@@ -69,7 +69,7 @@ class CompileWgmma : public testing::Test {
   // whose blocks read tokens once.
   static void add_tile(const GemmSpec& spec, int turn, std::vector<Source>* sources) {
     Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-    add_kernels(plan, turn, sources);
+    add_in_turns(plan, 2, turn, sources);
     if (spec.tile.n != 128 || spec.tile.m <= 128) return;
     WarpgroupKernel c = config_of_first(plan);
     wgmma_share_tokens(2, c);

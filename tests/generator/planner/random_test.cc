@@ -119,7 +119,7 @@ TEST(PlanRandom, AReasonOrASoundPlanOfTwoOperandsOfEightBits) {
 TEST(PlanRandom, GroupOffsetsChangeNoVerdict) {
   RandomSpecs specs;
   int served = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     GemmSpec gemm = specs.next();
     gemm.tile = {};
     if (gemm.path == Path::kHopper) gemm.path = Path::kAuto;
@@ -134,7 +134,7 @@ TEST(PlanRandom, GroupOffsetsChangeNoVerdict) {
     expect_sound(resolve(spec, target_from_name(target)));
     ++served;
   }
-  EXPECT_GT(served, 300);
+  EXPECT_GT(served, 150);
 }
 
 }  // namespace
