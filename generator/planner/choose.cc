@@ -54,6 +54,7 @@ class PredictedTimes final : public StepTimes {
   }
 
   std::size_t steps() const override { return steps_.size(); }
+  std::int64_t tokens(std::size_t step) const override { return steps_[step]; }
   std::size_t kernels(std::size_t step) const override { return candidates_[step].size(); }
   double best_us(std::size_t step) const override { return best_[step]; }
 

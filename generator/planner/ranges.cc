@@ -12,22 +12,28 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // The last range of some, and what all of them lose.
 struct Run {
   StepRange range;
-  double loss = kNever;  // sum of the logarithms of times over best times
+  double loss = kNever;  // weighted sum of the logarithms of times over best times
 };
 
 // The best ranges up to each step, of one kernel, of two and so on: runs[step][kernels - 1].
 using Runs = std::vector<std::vector<Run>>;
 
-// Compares what ends with a kernel's own step with the best so far.
-void extend(const StepTimes& times, const StepRange& kernel, double tolerance, const Runs& runs,
+bool has_few_tokens(const StepTimes& times, std::size_t step) {
+  return times.tokens(step) <= kFewTokens;
+}
+
+// Compares what ends with a kernel's own step with the best so far. `of_many`: the tolerance of
+// steps of more than kFewTokens.
+void extend(const StepTimes& times, const StepRange& kernel, double of_many, const Runs& runs,
             std::vector<Run>& best) {
   double loss = 0;
   for (std::size_t first = kernel.last + 1; first-- > 0;) {
     const std::optional<double> us = times.us(kernel.last, kernel.kernel, first);
     if (!us) return;
+    const bool few = has_few_tokens(times, first);
     const double ratio = *us / times.best_us(first);
-    if (ratio > tolerance) return;
-    loss += std::log(ratio);
+    if (ratio > (few ? kSameTime : of_many)) return;
+    loss += (few ? 1 : kWeightOfMany) * std::log(ratio);
     const StepRange range{first, kernel.last, kernel.kernel};
     if (first == 0) {
       if (loss < best[0].loss) best[0] = {range, loss};
@@ -40,12 +46,12 @@ void extend(const StepTimes& times, const StepRange& kernel, double tolerance, c
   }
 }
 
-Runs runs_within(const StepTimes& times, double tolerance, std::size_t most) {
+Runs runs_within(const StepTimes& times, double of_many, std::size_t most) {
   Runs runs;
   for (std::size_t last = 0; last < times.steps(); ++last) {
     std::vector<Run> best(most);
     for (std::size_t kernel = 0; kernel < times.kernels(last); ++kernel) {
-      extend(times, {last, last, kernel}, tolerance, runs, best);
+      extend(times, {last, last, kernel}, of_many, runs, best);
     }
     runs.push_back(std::move(best));
   }
@@ -70,13 +76,13 @@ std::optional<std::size_t> best_number(const std::vector<Run>& runs) {
 
 std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
   if (times.steps() == 0) return {};
-  // Kernels that may not serve other steps do not become fewer, whatever the tolerance.
+  // Kernels that may not serve other steps, or are too slow with few tokens, do not become fewer.
   if (!best_number(runs_within(times, kNever, most).back())) most = times.steps();
-  double tolerance = kSameTime;
-  Runs runs = runs_within(times, tolerance, most);
+  double of_many = kSameTime;
+  Runs runs = runs_within(times, of_many, most);
   while (!best_number(runs.back())) {
-    tolerance *= kSameTime;
-    runs = runs_within(times, tolerance, most);
+    of_many *= kSameTime;
+    runs = runs_within(times, of_many, most);
   }
   std::vector<StepRange> ranges;
   std::size_t kernels = *best_number(runs.back());

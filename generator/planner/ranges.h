@@ -4,6 +4,7 @@
 #define HEDDLE_GENERATOR_PLANNER_RANGES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -13,7 +14,12 @@ namespace heddle {
 inline constexpr double kSameTime = 1.03;
 // A further kernel must save this much of the time of a step to be worth compiling.
 inline constexpr double kKernelIsWorth = 1.02;
-inline constexpr std::size_t kMostKernels = 8;  // of a plan
+inline constexpr std::size_t kMostKernels = 12;  // of a plan
+
+// A model spends most of its time with few tokens, one for each sequence that it answers.
+inline constexpr std::int64_t kFewTokens = 16;
+// What a step of more tokens counts beside one of few.
+inline constexpr double kWeightOfMany = 0.25;
 
 // Consecutive steps of M and the kernels that end with each: a kernel serves its own step and those
 // before it.
@@ -21,6 +27,8 @@ class StepTimes {
  public:
   virtual ~StepTimes() = default;
   virtual std::size_t steps() const = 0;
+  // The most tokens of the step.
+  virtual std::int64_t tokens(std::size_t step) const = 0;
   // The kernels whose own step this is. Precondition of best_ranges(): every step has one.
   virtual std::size_t kernels(std::size_t step) const = 0;
   // The shortest time of any kernel at the step.
@@ -36,10 +44,11 @@ struct StepRange {
   std::size_t kernel = 0;  // of that step
 };
 
-// Ranges that cover every step once, ascending. They serve each step in at most kSameTime times its
-// best time, or in the lowest power of kSameTime with which they are at most `most`; as many as can
-// be where kernels may serve too few other steps for that. Of all such ranges these have the lowest
-// product of times, where each kernel counts as kKernelIsWorth.
+// Ranges that cover every step once, ascending. They serve each step of up to kFewTokens in at most
+// kSameTime times its best time; each of more in the same, or in the lowest power of kSameTime with
+// which they are at most `most`. Where no power makes them so few they are as many as they must be.
+// Of all such ranges these lose least: the sum of the logarithms of times over best times,
+// weighted, and of kKernelIsWorth for each kernel.
 std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most);
 
 }  // namespace heddle

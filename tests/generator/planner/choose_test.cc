@@ -60,11 +60,19 @@ std::vector<Step> steps_of(const GemmDraw& draw) {
   return steps;
 }
 
-// The least that any kernels lose of which every step has one that takes at most `tolerance` times
-// the time of the fastest, by numbers of kernels from one on; infinite where there are none. A
-// step's first kMostExtended candidates may serve smaller M, too.
+bool has_few_tokens(const Step& step) { return step.m.max <= kFewTokens; }
+double loss_of(const Step& step, double times) {
+  return (has_few_tokens(step) ? 1 : kWeightOfMany) * std::log(times);
+}
+double tolerance_of(const Step& step, double of_many) {
+  return has_few_tokens(step) ? kSameTime * kRounding : of_many;
+}
+
+// The least that any kernels lose of which every step has one within its tolerance, by numbers of
+// kernels from one on; infinite where there are none. A step's first kMostExtended candidates may
+// serve smaller M, too.
 using Losses = std::array<double, kMostKernels>;
-Losses least_losses(const Plan& plan, const std::vector<Step>& steps, double tolerance) {
+Losses least_losses(const Plan& plan, const std::vector<Step>& steps, double of_many) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   std::vector<Losses> losses(steps.size());
   for (std::size_t last = 0; last < steps.size(); ++last) {
@@ -79,8 +87,8 @@ Losses least_losses(const Plan& plan, const std::vector<Step>& steps, double tol
         if (plan.spec.gemm().path != Path::kAuto && path_of(fastest.kernel) != path_of(kernel))
           break;
         const double times = predicted_us(plan, kernel, steps[first].m.max) / fastest.us;
-        if (times > tolerance) break;
-        own += std::log(times);
+        if (times > tolerance_of(steps[first], of_many)) break;
+        own += loss_of(steps[first], times);
         if (first == 0) losses[last][0] = std::min(losses[last][0], own);
         for (std::size_t kernels = 1; first > 0 && kernels < kMostKernels; ++kernels) {
           const double all_of = losses[first - 1][kernels - 1] + own;
@@ -124,24 +132,24 @@ TEST(Choose, KernelsCoverEveryMOnceAndAreFew) {
 }
 
 // The rule: at most kMostKernels, each at most kSameTime times as slow as the fastest at every
-// step, or a higher power of kSameTime, the lowest that suffices; of all such choices the fastest,
-// where a kernel more counts as kKernelIsWorth.
+// step, or of many tokens a higher power of kSameTime, the lowest that suffices; of all such
+// choices that which loses least, where a kernel more counts as kKernelIsWorth.
 TEST(Choose, NoOtherKernelsWithinTheToleranceAreBetter) {
   for_each_draw(2, 10, [](const GemmDraw& draw) {
     const std::vector<Step> steps = steps_of(draw);
     const Plan plan = plan_of_draw(draw);
-    double tolerance = kSameTime * kRounding;
-    Losses losses = least_losses(plan, steps, tolerance);
+    double of_many = kSameTime * kRounding;
+    Losses losses = least_losses(plan, steps, of_many);
     while (std::none_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) {
-      tolerance *= kSameTime;
-      losses = least_losses(plan, steps, tolerance);
+      of_many *= kSameTime;
+      losses = least_losses(plan, steps, of_many);
     }
     double loss = 0;
     for (const Step& step : steps) {
       const PlannedKernel& kernel = plan.kernels[plan.kernel_for(step.m.max)];
       const double times = predicted_us(plan, kernel, step.m.max) / step.candidates.front().us;
-      EXPECT_LE(times, tolerance) << step.m.max;
-      loss += std::log(times);
+      EXPECT_LE(times, tolerance_of(step, of_many)) << step.m.max;
+      loss += loss_of(step, times);
     }
     ASSERT_LE(plan.kernels.size(), kMostKernels);
     for (std::size_t i = 0; i < losses.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -17,9 +18,14 @@ using Times = std::vector<double>;
 
 class GivenTimes final : public StepTimes {
  public:
-  explicit GivenTimes(std::vector<std::vector<Times>> kernels) : kernels_(std::move(kernels)) {}
+  // The first `few` steps are of few tokens.
+  GivenTimes(std::vector<std::vector<Times>> kernels, std::size_t few)
+      : kernels_(std::move(kernels)), few_(few) {}
 
   std::size_t steps() const override { return kernels_.size(); }
+  std::int64_t tokens(std::size_t step) const override {
+    return step < few_ ? kFewTokens : kFewTokens + 1;
+  }
   std::size_t kernels(std::size_t step) const override { return kernels_[step].size(); }
   double best_us(std::size_t step) const override {
     double best = kernels_[step].front().front();
@@ -34,13 +40,16 @@ class GivenTimes final : public StepTimes {
 
  private:
   std::vector<std::vector<Times>> kernels_;
+  std::size_t few_;
 };
 
 using Ranges = std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>;
 
-Ranges ranges_of(std::vector<std::vector<Times>> kernels) {
+constexpr std::size_t kAll = SIZE_MAX;
+
+Ranges ranges_of(std::vector<std::vector<Times>> kernels, std::size_t few = kAll) {
   Ranges ranges;
-  for (const StepRange& one : best_ranges(GivenTimes(std::move(kernels)), kMostKernels)) {
+  for (const StepRange& one : best_ranges(GivenTimes(std::move(kernels), few), kMostKernels)) {
     ranges.emplace_back(one.first, one.last, one.kernel);
   }
   return ranges;
@@ -75,18 +84,37 @@ TEST(Ranges, OfAsManyKernelsTheFasterOnes) {
 
 TEST(Ranges, NoMoreKernelsThanAPlanMayHave) {
   std::vector<std::vector<Times>> kernels;
-  for (std::size_t i = 0; i < kMostKernels + 1; ++i) kernels.push_back({{10, 10.5}});
-  const Ranges ranges = ranges_of(kernels);
+  for (std::size_t i = 0; i < kMostKernels + 1; ++i) kernels.push_back({{10, 12}});
+  const Ranges ranges = ranges_of(kernels, 0);
   EXPECT_EQ(ranges.size(), kMostKernels);
 }
 
+TEST(Ranges, MoreTokensShareKernelsFirst) {
+  // One kernel less loses least at the second step; it is of few tokens.
+  std::vector<std::vector<Times>> kernels(kMostKernels + 1, {{10, 12}});
+  kernels[1] = {{10, 11}};
+  const Ranges ranges = ranges_of(kernels, 2);
+  EXPECT_EQ(ranges.size(), kMostKernels);
+  EXPECT_EQ(ranges[0], (Ranges::value_type{0, 0, 0}));
+  EXPECT_EQ(ranges[1], (Ranges::value_type{1, 1, 0}));
+}
+
+TEST(Ranges, StepsOfMoreTokensCountLess) {
+  const double loss = std::pow(kKernelIsWorth, 1.2);  // more than a kernel is worth
+  const std::vector<std::vector<Times>> kernels = {{{10}}, {{10, 10 * loss}}};
+  EXPECT_EQ(ranges_of(kernels, 2), (Ranges{{0, 0, 0}, {1, 1, 0}}));
+  EXPECT_EQ(ranges_of(kernels, 0), (Ranges{{0, 1, 0}}));
+}
+
 TEST(Ranges, WhereKernelsCannotBeFewerTheyAreAsTheyMustBe) {
-  const std::vector<std::vector<Times>> kernels(kMostKernels + 2, {{10}, {10.1}});
-  const Ranges ranges = ranges_of(kernels);
-  EXPECT_EQ(ranges.size(), kMostKernels + 2);
-  for (const auto& [first, last, kernel] : ranges) {
-    EXPECT_EQ(first, last);
-    EXPECT_EQ(kernel, 0U);
+  // None serves another step, or only steps of few tokens, and these too slowly.
+  for (const Times& times : {Times{10}, Times{10, 10.5}}) {
+    const Ranges ranges = ranges_of({kMostKernels + 2, {times, {10.1}}});
+    EXPECT_EQ(ranges.size(), kMostKernels + 2);
+    for (const auto& [first, last, kernel] : ranges) {
+      EXPECT_EQ(first, last);
+      EXPECT_EQ(kernel, 0U);
+    }
   }
 }
 
