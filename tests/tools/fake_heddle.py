@@ -17,7 +17,7 @@ TFLOPS = 790
 
 def bytes_of(spec, m):
     n, k, weight = spec["shape"]["n"], spec["shape"]["k"], spec["weight"]
-    return n * k * (weight["bits"] / 8 + 2 / weight["group_size"]) + 2 * m * (n + k)
+    return n * k * (weight["bits"] / 8 + 2 / weight.get("group_size", k)) + 2 * m * (n + k)
 
 
 def floor_us(spec, m):
@@ -48,6 +48,16 @@ def append_report(wanted):
     rows = [{"sequences": sequences, "tokens": tokens, "us": stream * wanted["times"],
              "stream_us": stream} for sequences, tokens, stream in ((1, 8192, 13.0), (64, 64, 2.5))]
     return {"device": "fake", "benches": rows}
+
+
+def rows_report(wanted, m_list):
+    rows = [{"m": m, "us": 2.0 * m * wanted["times"] * wanted.get("spike", {}).get(str(m), 1),
+             "stream_us": 1.0 * m, "floor_us": 2.0 * m} for m in m_list]
+    return {"device": "fake", "read_tb_per_s": RATE, "benches": rows}
+
+
+def weights_report(wanted):
+    return {"device": "fake", "benches": [{"us": 40 * wanted["times"], "stream_us": 40.0}]}
 
 
 def sweep_report(wanted, spec, m):
@@ -91,11 +101,17 @@ def main(arguments):
         m = int(arguments[arguments.index("--m") + 1])
         print(json.dumps(sweep_report(wanted, specs, m)))
         return 0
+    given = dict(zip(arguments, arguments[1:]))
+    m_list = [int(m) for m in given["--m"].split(",")] if "--m" in given else []
     if isinstance(specs, dict):
-        print(json.dumps(append_report(wanted) if specs["op"] == "kv_append" else attention_report(
-            wanted, specs, arguments[arguments.index("--loads") + 1].split(","), sm_mhz(arguments))))
+        if specs["op"] == "decode_attention":
+            report = attention_report(wanted, specs, given["--loads"].split(","), sm_mhz(arguments))
+        elif specs["op"] == "kv_append":
+            report = append_report(wanted)
+        else:
+            report = rows_report(wanted, m_list) if m_list else weights_report(wanted)
+        print(json.dumps(report))
         return 0
-    m_list = [int(m) for m in arguments[arguments.index("--m") + 1].split(",")]
     rows = []
     for i, spec in enumerate(specs):
         for m in m_list:

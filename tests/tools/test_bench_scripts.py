@@ -248,7 +248,8 @@ class SpecsTest(CommandTest):
         return json.loads(done.stdout), done.stdout
 
     def test_heddle_takes_them(self):
-        for name in ("bench-decode", "bench-prefill", "bench-kv", "bench-plans", "bench-w8a8"):
+        for name in ("bench-all", "bench-decode", "bench-prefill", "bench-kv", "bench-plans",
+                     "bench-w8a8"):
             specs, text = self.specs(name)
             self.assertEqual(len({json.dumps(spec) for spec in specs}), len(specs))
             done = self.heddle("build", "-", "--print-specs", stdin=text, check=0)
