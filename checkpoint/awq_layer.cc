@@ -33,7 +33,7 @@ class AwqReader final : public IntegerReader {
     const PackedCodes packed{CodeOrder::kAwq, 4, layer_.codes.n, layer_.groups, words.data()};
     layer_.zeros.resize(static_cast<std::size_t>(layer_.codes.n * layer_.groups));
     unpack_codes(packed, 0, layer_.codes.n, layer_.zeros.data());
-    if (scheme_.symmetric) check_symmetric(0);
+    if (scheme_.symmetric) check_symmetric();
   }
 };
 
@@ -91,7 +91,7 @@ class AwqGemvReader final : public IntegerReader {
             stream_value(words.data() + row * zeros.shape[1], 1, kAwqBits, group)));
       }
     }
-    if (scheme_.symmetric) check_symmetric(0);
+    if (scheme_.symmetric) check_symmetric();
   }
 };
 

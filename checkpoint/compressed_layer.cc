@@ -86,7 +86,7 @@ class CompressedReader final : public IntegerReader {
         unpack_loose_zeros(words);
       }
     }
-    if (scheme_.symmetric) check_symmetric(0);
+    if (scheme_.symmetric) check_symmetric();
   }
 
   // [words down N, G], whole codes to a word.

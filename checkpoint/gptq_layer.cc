@@ -76,7 +76,11 @@ class GptqReader final : public IntegerReader {
     // The stream of a group is contiguous, whatever its words are; it may end inside of a word of 4
     // bytes.
     const std::int64_t group_bytes = layer_.codes.n * bits / 8;
-    const std::vector<std::uint8_t> stored = checkpoint_.read(zeros.name);
+    std::vector<std::uint8_t> stored = checkpoint_.read(zeros.name);
+    const auto bias = static_cast<unsigned>(scheme_.zero_is_minus_one);
+    const std::uint64_t word_bias =
+        bias * gptq_word_bias(layer_.codes.bits, 8 * scheme_.word_bytes);
+    if (word_bias != 0) add_to_words(word_bias, stored);
     const std::int64_t stride = (group_bytes + 3) / 4;
     std::vector<std::uint32_t> words(static_cast<std::size_t>(layer_.groups * stride));
     for (std::int64_t g = 0; g < layer_.groups; ++g) {
@@ -84,14 +88,24 @@ class GptqReader final : public IntegerReader {
                   &stored[static_cast<std::size_t>(g * group_bytes)],
                   static_cast<std::size_t>(group_bytes));
     }
-    unpack_zeros(words, stride, 1, scheme_.zero_is_minus_one ? 1U : 0U);
+    unpack_zeros(words, stride, 1, word_bias == 0 ? bias : 0);
     if (scheme_.symmetric) accept_other_convention();
+  }
+
+  // Modulo the size of a word of the config's pack_dtype.
+  void add_to_words(std::uint64_t bias, std::vector<std::uint8_t>& stored) const {
+    const auto bytes = static_cast<std::size_t>(scheme_.word_bytes);
+    for (std::size_t at = 0; at < stored.size(); at += bytes) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, &stored[at], bytes);
+      word += bias;
+      std::memcpy(&stored[at], &word, bytes);
+    }
   }
 
   // Symmetric codes have one zero point, 2^(bits-1). Some writers label v1 what stores it as it is,
   // or v2 what stores it minus one: since it is known, the label does not matter.
   void accept_other_convention() {
-    const unsigned bias = scheme_.zero_is_minus_one ? 1U : 0U;
     const auto fixed = static_cast<std::uint8_t>(fixed_zero());
     const auto shifted = static_cast<std::uint8_t>(
         (fixed_zero() + (scheme_.zero_is_minus_one ? 1U : ~0U)) & ((1U << layer_.codes.bits) - 1));
@@ -99,7 +113,7 @@ class GptqReader final : public IntegerReader {
     if (std::all_of(zeros.begin(), zeros.end(), [&](std::uint8_t z) { return z == shifted; })) {
       std::fill(zeros.begin(), zeros.end(), fixed);
     }
-    check_symmetric(bias);
+    check_symmetric();
   }
 };
 

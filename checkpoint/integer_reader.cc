@@ -82,7 +82,7 @@ bool IntegerReader::has_zeros(const char* suffix) {
   return false;
 }
 
-void IntegerReader::check_symmetric(unsigned stored_bias) const {
+void IntegerReader::check_symmetric() const {
   const auto fixed = static_cast<std::uint8_t>(fixed_zero());
   const auto other = std::find_if(layer_.zeros.begin(), layer_.zeros.end(),
                                   [fixed](std::uint8_t zero) { return zero != fixed; });
@@ -90,9 +90,8 @@ void IntegerReader::check_symmetric(unsigned stored_bias) const {
   const std::int64_t index = other - layer_.zeros.begin();
   contradiction(fmt::format(
       "the config says symmetric, which is the zero point {} everywhere, but the tensors say {} "
-      "(stored as {}) in row {}, group {}",
-      fixed, *other, (*other - stored_bias) & ((1U << layer_.codes.bits) - 1),
-      index / layer_.groups, index % layer_.groups));
+      "in row {}, group {}",
+      fixed, *other, index / layer_.groups, index % layer_.groups));
 }
 
 void IntegerReader::unpack_zeros(const std::vector<std::uint32_t>& words, std::int64_t group_step,

@@ -71,9 +71,8 @@ class IntegerReader {
   // Whether the layer has a tensor of zero points. Without one all of them are the fixed one, and
   // the config must say symmetric.
   bool has_zeros(const char* suffix);
-  // The config says symmetric: all zero points must be the fixed one. `stored_bias` is what was
-  // added to those in the file, for the message.
-  void check_symmetric(unsigned stored_bias) const;
+  // The config says symmetric: all zero points must be the fixed one.
+  void check_symmetric() const;
   // The zero points of group g: a stream along N that starts `group_step` words after that of the
   // group before, its words `word_step` apart. `bias` is added to what is stored.
   void unpack_zeros(const std::vector<std::uint32_t>& words, std::int64_t group_step,

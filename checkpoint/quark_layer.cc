@@ -45,7 +45,7 @@ class QuarkReader final : public IntegerReader {
                              words.data()};
     layer_.zeros.resize(static_cast<std::size_t>(layer_.codes.n * layer_.groups));
     unpack_codes(packed, 0, layer_.codes.n, layer_.zeros.data());
-    if (scheme_.symmetric) check_symmetric(0);
+    if (scheme_.symmetric) check_symmetric();
   }
 };
 

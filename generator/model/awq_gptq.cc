@@ -47,15 +47,25 @@ int read_word_bytes(const ConfigReader& config) {
                       quoted_excerpt(type), "int8, int16, int32 or int64");
 }
 
-// AWQ's order is that of the eight codes of a word, which have four bits each.
-void require_awq_bits(const ConfigReader& config, std::string_view key) {
-  constexpr int kAwqBits = 4;
+// The widths that are stored in a way which is read.
+struct StoredBits {
+  unsigned widths;  // bit b: codes of b bits
+  const char* why;
+  const char* allowed;
+};
+constexpr StoredBits kAwqBits = {1U << 4, "AWQ's order of codes is that of eight to a word", "4"};
+constexpr StoredBits kGptqBits = {
+    1U << 2 | 1U << 3 | 1U << 4 | 1U << 8,
+    "GPTQ has codes of this width in bit planes (gptq_p) or not at all; planes are not read",
+    "2, 3, 4 or 8"};
+
+void require_bits(const ConfigReader& config, std::string_view key, const StoredBits& stored) {
   const Node* node = config.node(key);
   const std::optional<std::int64_t> bits = node == nullptr ? std::nullopt : node->as_integer();
   // read_bits() tells of a value that no width is.
-  if (!bits || *bits < 1 || *bits > kMostBits || *bits == kAwqBits) return;
-  refuse_quantization(config, key, "AWQ's order of codes is that of eight to a word",
-                      std::to_string(*bits), std::to_string(kAwqBits));
+  if (!bits || *bits < 1 || *bits > kMostBits) return;
+  if ((stored.widths >> *bits & 1) != 0) return;
+  refuse_quantization(config, key, stored.why, std::to_string(*bits), stored.allowed);
 }
 
 // A field that has two names may stand under both, with one value.
@@ -70,6 +80,7 @@ void require_same(const ConfigReader& config, std::string_view key, std::string_
 // The fields that a module may have of its own. Static groups are fixed before the columns are
 // reordered: g_idx is in order.
 void read_gptq_module(const ConfigReader& config, Scheme& scheme) {
+  require_bits(config, "bits", scheme.storage == Storage::kGptq ? kGptqBits : kAwqBits);
   if (config.has("bits")) scheme.bits = read_bits(config, "bits");
   if (config.has("group_size")) scheme.group_size = read_group_size(config, "group_size");
   scheme.symmetric = config.bool_or("sym", scheme.symmetric);
@@ -133,7 +144,6 @@ int read_extra_module(const ConfigReader& fields, Scheme scheme, QuantizationBui
     return kNotQuantized;
   }
   read_gptq_module(fields, scheme);
-  if (scheme.storage == Storage::kAwq) require_awq_bits(fields, "bits");
   const std::string type = fields.string_or("data_type", "int");
   if (type != "int")
     scheme.unread = "AutoRound's data_type " + quoted_excerpt(type) + " is not read";
@@ -224,7 +234,7 @@ void read_awq(const ConfigReader& config, QuantizationBuilder& builder) {
   }
   scheme.storage = version == "gemm" ? Storage::kAwq : Storage::kAwqGemv;
   for (const std::string_view key : {"bits", "w_bit"}) {
-    require_awq_bits(config, key);
+    require_bits(config, key, kAwqBits);
     if (config.has(key)) scheme.bits = read_bits(config, key);
   }
   if (!config.has("bits") && !config.has("w_bit")) scheme.bits = read_bits(config, "bits");
@@ -263,7 +273,6 @@ void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder) {
     refuse_quantization(config, "data_type", "AutoRound's codes of this type are not read",
                         quoted_excerpt(type), "\"int\"");
   }
-  if (scheme.storage == Storage::kAwq) require_awq_bits(config, "bits");
   read_gptq_fields(config, scheme);
   read_extra_config(config, scheme, builder);
   const int index = builder.scheme(scheme);

@@ -92,7 +92,7 @@ def gptq(w, group=128, seed=None):
     codes, zeros, scales = grouped(w[:, order], group)
     back = torch.argsort(order)
     codes = codes[:, back]
-    tensors = {"qweight": words(codes).T.contiguous(), "qzeros": words(((zeros - 1) % 16).T),
+    tensors = {"qweight": words(codes).T.contiguous(), "qzeros": words(zeros.T) - 0x11111111,
                "scales": scales.T.half(), "g_idx": index.int()}
     return tensors, (codes - zeros[:, index]) * scales[:, index]
 

@@ -74,7 +74,7 @@ struct DequantizeGptqConfig {
   int unit;          // columns of a unit, whole runs of eight
   int group_size;    // columns that share a scale
   int group_offset;  // the column of its first group at which W begins
-  int zero_bias;     // GPTQ's first version stores zero points less one
+  int zero_bias;     // 1: GPTQ's first version, which stores zero points less one
   bool act_order;    // each column has a group of its own
 
   static constexpr int kLaneRows = 4;
@@ -90,6 +90,7 @@ struct DequantizeGptqConfig {
   HEDDLE_BOTH constexpr bool runs_lie_in_groups(int columns) const {
     return group_size % columns == 0 && group_offset % columns == 0;
   }
+  HEDDLE_BOTH constexpr GptqZeroBias stored_zeros() const { return {bits, zero_bias}; }
   HEDDLE_BOTH constexpr int threads() const { return 32 * kDequantizeWarps; }
   HEDDLE_BOTH constexpr int shared_bytes() const { return 0; }
 

@@ -40,6 +40,8 @@ struct GptqTile {
   static constexpr int kStepColumns = Config::value.step_columns();
   static constexpr u32 kMask = (1u << kBits) - 1;
   static constexpr bool kHasZeros = Config::value.scaling.zero == ZeroKind::kInt;
+  static constexpr u32 kWordBias = Config::value.stored_zeros().of_word();
+  static constexpr u32 kFieldBias = Config::value.stored_zeros().of_field();
   static_assert(kUnit == 8 * kTiles, "the decode plan's unit");
   // A unit is of one group, or else each of its runs of eight columns is: groups are multiples of
   // 16. Where groups are long, neighbouring steps share one.
@@ -70,7 +72,7 @@ struct GptqTile {
       constexpr int kRowWords = kW.n * kBits / 32;
       const u32* words = zero_rows + static_cast<i64>(group) * kRowWords;
       const int bit = row * kBits;
-      result.zeros = words[bit / 32] >> (bit % 32);
+      result.zeros = (words[bit / 32] + kWordBias) >> (bit % 32);
       // Four fields of 3 bits may lie across two words.
       if constexpr (32 % (kRows * kBits) != 0) {
         if (bit % 32 + kRows * kBits > 32) {
@@ -81,7 +83,7 @@ struct GptqTile {
     return result;
   }
   static __device__ __forceinline__ u32 zero_of(const Group& group, int i) {
-    return ((group.zeros >> (i * kBits)) + Config::value.zero_bias) & kMask;
+    return ((group.zeros >> (i * kBits)) + kFieldBias) & kMask;
   }
 
   // The words of unit `unit`, of four rows each.

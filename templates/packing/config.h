@@ -12,6 +12,23 @@ HEDDLE_ENUM(ChunkOrder,
             kRowLines,       // TensorRT-LLM's: a line has 64 columns of a few rows
             kSwizzledRows);  // rows of 128 codes of 8 bits, units of 16 permuted: swizzle_128b
 
+// What GPTQ's first version has taken from the zero points of a checkpoint, or nothing: one from
+// each field, by one subtraction from each 32-bit word, so that a field of 0 borrows from the next.
+// Fields of 3 bits, which lie across words, have each lost one, modulo 2^bits.
+struct GptqZeroBias {
+  int bits;
+  int bias;  // 1: the first version
+
+  HEDDLE_BOTH constexpr bool by_words() const { return 32 % bits == 0; }
+  // What is to be added to a word, and to a field.
+  HEDDLE_BOTH constexpr unsigned of_word() const {
+    return by_words() ? static_cast<unsigned>(bias) * (0xffffffffu / ((1u << bits) - 1)) : 0u;
+  }
+  HEDDLE_BOTH constexpr unsigned of_field() const {
+    return by_words() ? 0u : static_cast<unsigned>(bias);
+  }
+};
+
 // Offsets and sizes are in bytes. An entry has the scales, or the zero points, that 16 rows have in
 // one run of columns.
 struct PackedLayout {

@@ -15,12 +15,14 @@ struct RepackConfig {
   MatrixTiles tiles;
   PackedLayout packed;
   RepackSource source;
-  int zero_bias;  // GPTQ's first version stores zero points less one
+  int zero_bias;  // 1: GPTQ's first version, which stores zero points less one
 
   // Each thread takes one row of a GPTQ tensor, or eight rows of AWQ and an eighth of the columns.
   HEDDLE_BOTH constexpr int threads() const { return tiles.rows; }
   // The codes of the tile, a byte each.
   HEDDLE_BOTH constexpr int shared_bytes() const { return tiles.rows * tiles.columns; }
+
+  HEDDLE_BOTH constexpr GptqZeroBias stored_zeros() const { return {packed.bits, zero_bias}; }
 
   HEDDLE_FIELDS(tiles, packed, source, zero_bias)
 };

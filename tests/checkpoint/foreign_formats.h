@@ -78,16 +78,26 @@ inline TestTensor tensor(std::string name, TensorType type, std::size_t rows, st
           std::move(bytes)};
 }
 
+// The first version (`minus_one`) subtracts a one in each field from each whole word of zero
+// points; of 3 bits, whose fields lie across words, one from each field.
+inline Words gptq_zeros(const Layer& layer, bool minus_one) {
+  const unsigned mask = (1U << layer.bits) - 1;
+  std::vector<std::uint32_t> zeros = transposed(layer.zeros, layer.n, layer.groups());
+  const bool whole = 32 % layer.bits == 0;
+  for (auto& zero : zeros) zero = (zero - (minus_one && !whole ? 1 : 0)) & mask;
+  Words words = pack_rows(zeros, layer.n, layer.bits);
+  for (auto& word : words) word -= minus_one && whole ? 0xFFFFFFFFU / mask : 0;
+  return words;
+}
+
 inline std::vector<TestTensor> gptq(const Layer& layer, const std::string& name, bool minus_one) {
   const auto bits = static_cast<std::size_t>(layer.bits);
   const std::size_t k_words = layer.k * bits / 32;
-  std::vector<std::uint32_t> zeros = transposed(layer.zeros, layer.n, layer.groups());
-  for (auto& zero : zeros) zero = (zero - (minus_one ? 1 : 0)) & ((1U << bits) - 1);
   return {tensor(name + ".qweight", TensorType::kI32, k_words, layer.n,
                  bytes_of_values(
                      transposed(pack_rows(layer.codes, layer.k, layer.bits), layer.n, k_words))),
           tensor(name + ".qzeros", TensorType::kI32, layer.groups(), layer.n * bits / 32,
-                 bytes_of_values(pack_rows(zeros, layer.n, layer.bits))),
+                 bytes_of_values(gptq_zeros(layer, minus_one))),
           tensor(name + ".scales", TensorType::kF16, layer.groups(), layer.n,
                  bytes_of_values(transposed(layer.scales, layer.n, layer.groups()))),
           {name + ".g_idx",

@@ -52,6 +52,24 @@ TEST(IntegerFormats, Gptq) {
   }
 }
 
+// A zero point of 0 borrows from the next in its word, and that one from the one behind it if it is
+// 0, too; nothing is borrowed from another word.
+TEST(IntegerFormats, BorrowsOfGptqStayInTheirWord) {
+  for (const int bits : {2, 3, 4, 8}) {
+    const unsigned most = (1U << bits) - 1;
+    const std::vector<std::uint32_t> patterns[] = {
+        {0}, {most}, {0, most}, {most, 0, 0}, {0, 0, 0, 1}, {1, 0, 0, 0, 0, 2, 0}};
+    for (const std::vector<std::uint32_t>& pattern : patterns) {
+      Layer layer = random_layer(64, 64, 32, bits, false);
+      for (std::size_t i = 0; i < layer.zeros.size(); ++i) {
+        // Along N, as the stream of a group has them.
+        layer.zeros[i] = pattern[i / layer.groups() % pattern.size()];
+      }
+      expect_reads(gptq(layer, "l", true), config_of(Storage::kGptq, layer, true), layer);
+    }
+  }
+}
+
 TEST(IntegerFormats, Awq) {
   for (const std::size_t k : {96u, 100u}) {
     const Layer layer = random_layer(40, k, k / 2, 4, false);

@@ -88,9 +88,12 @@ WeightOpCases make_repack_cases() {
   for (const int bits : {2, 3, 4, 8}) {
     const std::int64_t n = bits == 4 ? 160 : 32;
     WeightOpSpec gptq = spec_of(n, 160, bits, bits == 8 ? kPerChannel : 32);
-    gptq.format = bits == 2 ? CheckpointFormat::kGptqV2 : CheckpointFormat::kGptq;
+    gptq.format = CheckpointFormat::kGptq;
     add("Gptq" + std::to_string(bits), Op::kRepack, gptq, &cases);
   }
+  WeightOpSpec second = spec_of(32, 160, 2, 32);
+  second.format = CheckpointFormat::kGptqV2;
+  add("GptqV2", Op::kRepack, second, &cases);
   WeightOpSpec order = spec_of(48, 96, 4, 32);
   order.format = CheckpointFormat::kGptq;
   order.act_order = true;
@@ -168,7 +171,7 @@ WeightOpCases make_dequantize_cases() {
     stored.format = CheckpointFormat::kAwq;
     cases.push_back({"AwqOf" + name, Spec::from_weight_op(Op::kDequantize, stored)});
     for (const int bits : {2, 3, 4, 8}) {
-      stored.format = bits == 4 ? CheckpointFormat::kGptqV2 : CheckpointFormat::kGptq;
+      stored.format = offset % 32 == 0 ? CheckpointFormat::kGptqV2 : CheckpointFormat::kGptq;
       stored.weight.bits = bits;
       cases.push_back({"Gptq" + std::to_string(bits) + "Of" + name,
                        Spec::from_weight_op(Op::kDequantize, stored)});

@@ -166,6 +166,22 @@ TEST(QuantizationConfig, AwqHasFourBits) {
             "/quantization_config/q_group_size");
 }
 
+// Codes of 5, 6 and 7 bits lie in bit planes, whatever the format is called; of 1 bit there are
+// none.
+TEST(QuantizationConfig, GptqHasStreamsOfFourWidths) {
+  for (const char* method : {"gptq", "auto-round"}) {
+    const std::string start = std::string(R"({"quant_method": ")") + method + R"(", "bits": )";
+    for (const int bits : {2, 3, 4, 8}) {
+      EXPECT_EQ(read(start + std::to_string(bits) + "}").scheme_of(kModule)->bits, bits);
+    }
+    for (const int bits : {1, 5, 6, 7}) {
+      EXPECT_EQ(refused_at(start + std::to_string(bits) + "}"), "/quantization_config/bits");
+    }
+  }
+  EXPECT_EQ(refused_at(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"a": {"bits": 5}}})"),
+            "/quantization_config/dynamic/a/bits");
+}
+
 // What is wrong with a field is told once.
 TEST(QuantizationConfig, BitsOutOfRange) {
   for (const char* config :

@@ -134,8 +134,8 @@ def awq_cases():
 
 
 def gptq_cases():
-    row = ("gptq", "v1, v2, 1 to 8 bits")
-    for bits in range(1, 9):
+    row = ("gptq", "v1, v2 of 2, 3, 4, 8 bits")
+    for bits in (2, 3, 4, 8):
         layer = Integers(10 + bits, n=32, bits=bits)
         for label, minus_one in (("gptq", True), ("gptq_v2", False)):
             yield one(row, f"{label}-{bits}-bits",

@@ -110,6 +110,16 @@ class Integers:
         return sorted(range(self.k), key=lambda column: self.index[column])
 
 
+def minus_one_of(zeros, bits, word_bits=32):
+    """GPTQ v1: one subtraction from each word, with borrows between its fields; from each field
+    where fields lie across words."""
+    most = (1 << bits) - 1
+    if word_bits % bits:
+        return stream([zero - 1 & most for zero in zeros], bits, word_bits)
+    word = (1 << word_bits) - 1
+    return [value - word // most & word for value in stream(zeros, bits, word_bits)]
+
+
 def gptq(layer, *, minus_one=True, word_bits=32, zeros=True, index=True):
     # Each row of W is a column of words.
     down = [stream(row, layer.bits, word_bits) for row in layer.codes]
@@ -117,9 +127,8 @@ def gptq(layer, *, minus_one=True, word_bits=32, zeros=True, index=True):
                                         word_bits),
                ".scales": layer.scales.by_group()}
     if zeros:
-        mask = (1 << layer.bits) - 1
-        along = [stream([zero - minus_one & mask for zero in group], layer.bits, word_bits)
-                 for group in transposed(layer.zeros)]
+        along = [minus_one_of(group, layer.bits, word_bits) if minus_one
+                 else stream(group, layer.bits, word_bits) for group in transposed(layer.zeros)]
         tensors[".qzeros"] = words_tensor([layer.groups, len(along[0])], flat(along), word_bits)
     if index:
         tensors[".g_idx"] = tensor("I32", [layer.k], "i", layer.index)

@@ -193,6 +193,12 @@ def refused_config_cases():
     yield whole(row, "gptq-checkpoint-format-marlin",
                 model(gptq_config(checkpoint_format="marlin")),
                 ("/quantization_config/checkpoint_format",))
+    for bits in (1, 5, 6, 7):
+        yield whole(("gptq", "other widths"), f"gptq-{bits}-bits", model(gptq_config(bits=bits)),
+                    ("/quantization_config/bits", "allowed: 2, 3, 4 or 8"))
+    yield whole(("gptq", "bit planes"), "gptq-planes",
+                model(gptq_config(checkpoint_format="gptq_p")),
+                ("/quantization_config/checkpoint_format", "gptq_p"))
     row = ("any", "configs that contradict each other")
     yield whole(row, "gptq-formats-differ", model(gptq_config(format="gptq_v2")),
                 ("/quantization_config/format", "checkpoint_format says \"gptq\""))

@@ -40,7 +40,7 @@ std::vector<std::uint8_t> zeros_of(const WeightOpSpec& spec, const SourceTensors
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto groups = static_cast<std::size_t>(groups_of(spec));
   const int bits = spec.weight.bits;
-  const std::vector<std::uint32_t> stored_words = words_of(tensors.zeros);
+  std::vector<std::uint32_t> stored_words = words_of(tensors.zeros);
   std::vector<std::uint8_t> zeros(n * groups);
   if (spec.format == CheckpointFormat::kAwq) {
     unpack_codes({CodeOrder::kAwq, bits, spec.shape.n, groups_of(spec), stored_words.data()}, 0,
@@ -48,12 +48,15 @@ std::vector<std::uint8_t> zeros_of(const WeightOpSpec& spec, const SourceTensors
     return zeros;
   }
   const std::uint32_t bias = spec.format == CheckpointFormat::kGptq ? 1 : 0;
+  const auto word_bias = static_cast<std::uint32_t>(bias * gptq_word_bias(bits, 32));
+  for (std::uint32_t& word : stored_words) word += word_bias;
   const std::size_t words = n * static_cast<std::size_t>(bits) / 32;
   for (std::size_t group = 0; group < groups; ++group) {
     for (std::size_t row = 0; row < n; ++row) {
       const std::uint32_t stored = stream_value(stored_words.data() + group * words, 1, bits,
                                                 static_cast<std::int64_t>(row));
-      zeros[row * groups + group] = static_cast<std::uint8_t>((stored + bias) & ((1U << bits) - 1));
+      zeros[row * groups + group] =
+          static_cast<std::uint8_t>((stored + (word_bias == 0 ? bias : 0)) & ((1U << bits) - 1));
     }
   }
   return zeros;

@@ -13,6 +13,9 @@ namespace heddle {
 namespace {
 
 constexpr std::uint32_t kWildOneIn = 8;  // scales
+// The first rows of a checkpoint have zero points of 0, in whole words: with each GPTQ's first
+// version borrows from the next.
+constexpr std::int64_t kZeroedRows = 16;
 
 // Bits of any finite value of the type, or of one between 2^power and 2^(power+1).
 std::uint32_t wild_scale(std::mt19937& random, DType dtype, int power) {
@@ -44,7 +47,9 @@ QuantizedWeights wild_weights(const WeightOpSpec& spec, std::uint32_t seed) {
   for (std::int64_t i = 0; i < count; ++i) {
     append_bits(result.scales, wild_scale(random, weight.scale_dtype, -6), bytes);
     if (weight.zero_point == ZeroPoint::kInt) {
-      result.zeros.push_back(static_cast<std::uint8_t>(random() & mask));
+      const bool none =
+          spec.format != CheckpointFormat::kHeddle && i / groups_of(spec) < kZeroedRows;
+      result.zeros.push_back(static_cast<std::uint8_t>(none ? 0 : random() & mask));
     } else if (weight.zero_point == ZeroPoint::kFloat) {
       append_bits(result.zeros, wild_scale(random, weight.scale_dtype, weight.bits - 1), bytes);
     }

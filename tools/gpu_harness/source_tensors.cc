@@ -46,6 +46,13 @@ std::size_t gptq_bit(const WeightOpSpec& spec, std::int64_t row, std::int64_t co
   return static_cast<std::size_t>((bit / 32 * spec.shape.n + row) * 32 + bit % 32);
 }
 
+// A 1 in each field; 0 where fields lie across words.
+std::uint32_t word_of_ones(int bits) {
+  std::uint32_t word = 0;
+  for (int bit = 0; 32 % bits == 0 && bit < 32; bit += bits) word |= 1U << bit;
+  return word;
+}
+
 SourceTensors checkpoint_tensors(const WeightOpSpec& spec, const QuantizedWeights& weights) {
   const auto [n, k] = spec.shape;
   const int bits = spec.weight.bits;
@@ -68,7 +75,9 @@ SourceTensors checkpoint_tensors(const WeightOpSpec& spec, const QuantizedWeight
   if (spec.weight.zero_point != ZeroPoint::kInt) return source;
   const std::int64_t groups = groups_of(spec);
   source.zeros.resize(static_cast<std::size_t>(groups * n * bits / 8));
-  const unsigned less = spec.format == CheckpointFormat::kGptq ? 1 : 0;
+  const bool v1 = spec.format == CheckpointFormat::kGptq;
+  const std::uint32_t word_bias = v1 ? word_of_ones(bits) : 0;
+  const unsigned less = v1 && word_bias == 0 ? 1 : 0;
   const unsigned mask = (1U << bits) - 1;
   for (std::int64_t g = 0; g < groups; ++g) {
     for (std::int64_t row = 0; row < n; ++row) {
@@ -77,6 +86,12 @@ SourceTensors checkpoint_tensors(const WeightOpSpec& spec, const QuantizedWeight
               awq ? awq_bit(n, row, g) : static_cast<std::size_t>((g * n + row) * bits), zero,
               bits);
     }
+  }
+  for (std::size_t at = 0; word_bias != 0 && at < source.zeros.size(); at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &source.zeros[at], 4);
+    word -= word_bias;
+    std::memcpy(&source.zeros[at], &word, 4);
   }
   return source;
 }
@@ -128,6 +143,10 @@ SourceTensors any_source(const WeightOpSpec& spec, std::uint32_t seed) {
   source.scales = any_bytes(metadata * bytes_of(spec.weight.scale_dtype), random);
   if (spec.weight.zero_point == ZeroPoint::kInt) {
     source.zeros = any_bytes(metadata * spec.weight.bits / 8, random);
+    // Where GPTQ's first version has borrowed and carries the most: zero points that are all 0, and
+    // all fields as large as they can be.
+    const std::uint32_t words[] = {0U - word_of_ones(spec.weight.bits), ~0U};
+    std::memcpy(source.zeros.data(), words, std::min(sizeof words, source.zeros.size()));
   }
   return source;
 }
