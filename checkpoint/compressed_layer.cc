@@ -68,8 +68,10 @@ class CompressedReader final : public IntegerReader {
     if (!has_zeros(".weight_zero_point")) return;
     const TensorInfo& zeros = tensor(".weight_zero_point");
     if (zeros.type == TensorType::kI8) {
-      expect_shape(".weight_zero_point", {layer_.codes.n, layer_.groups});
+      const bool one = layer_.group_size == kPerTensor && is_one_for_all(zeros);
+      if (!one) expect_shape(".weight_zero_point", {layer_.codes.n, layer_.groups});
       layer_.zeros = checkpoint_.read(zeros.name);
+      if (one) layer_.zeros.resize(static_cast<std::size_t>(layer_.codes.n), layer_.zeros.front());
       for (std::uint8_t& zero : layer_.zeros) {
         zero = static_cast<std::uint8_t>((zero + fixed_zero()) & ((1U << layer_.codes.bits) - 1));
       }

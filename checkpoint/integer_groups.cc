@@ -18,11 +18,28 @@ const TensorInfo& IntegerReader::scale_tensor(const char* suffix) {
     contradiction(fmt::format("the tensor {} is {}, not F16, BF16 or F32", full(suffix),
                               describe(scales.type, scales.shape)));
   }
-  if (scales.shape.size() != 2) {
-    contradiction(fmt::format("the tensor {} has not two sides", full(suffix)));
+  if (scales.shape.size() != 2 && !is_one_for_all(scales)) {
+    contradiction(fmt::format("the tensor {} is {}, not of two sides{}", full(suffix),
+                              describe(scales.type, scales.shape),
+                              scheme_.group_size == kPerTensor ? " and not of one element" : ""));
   }
   layer_.scale_type = scales.type;
   return scales;
+}
+
+bool IntegerReader::is_one_for_all(const TensorInfo& tensor) const {
+  return scheme_.group_size == kPerTensor &&
+         tensor.bytes == static_cast<std::uint64_t>(bytes_of(tensor.type));
+}
+
+void IntegerReader::read_scale_of_tensor(const TensorInfo& scale) {
+  set_groups(1);
+  layer_.group_size = kPerTensor;
+  if (load_ == Load::kShape) return;
+  const std::vector<std::uint8_t> stored = checkpoint_.read(scale.name);
+  for (std::int64_t row = 0; row < layer_.codes.n; ++row) {
+    layer_.scales.insert(layer_.scales.end(), stored.begin(), stored.end());
+  }
 }
 
 void IntegerReader::set_groups(std::int64_t groups) {
@@ -53,6 +70,7 @@ void IntegerReader::set_groups(std::int64_t groups) {
 
 void IntegerReader::read_scales_by_group(const char* suffix) {
   const TensorInfo& scales = scale_tensor(suffix);
+  if (is_one_for_all(scales)) return read_scale_of_tensor(scales);
   set_groups(scales.shape[0]);
   expect_shape(suffix, {layer_.groups, layer_.codes.n});
   if (load_ == Load::kShape) return;
@@ -70,6 +88,7 @@ void IntegerReader::read_scales_by_group(const char* suffix) {
 
 void IntegerReader::read_scales_by_row(const char* suffix) {
   const TensorInfo& scales = scale_tensor(suffix);
+  if (is_one_for_all(scales)) return read_scale_of_tensor(scales);
   set_groups(scales.shape[1]);
   expect_shape(suffix, {layer_.codes.n, layer_.groups});
   if (load_ == Load::kAll) layer_.scales = checkpoint_.read(scales.name);
@@ -94,7 +113,7 @@ void IntegerReader::read_group_index(const char* suffix) {
       std::all_of(index.begin(), index.end(), [](std::int32_t g) { return g == -1; }))
     return;
   bool in_order = true;
-  const std::int64_t size = layer_.group_size == kPerChannel ? layer_.codes.k : layer_.group_size;
+  const std::int64_t size = layer_.group_size > 0 ? layer_.group_size : layer_.codes.k;
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (index[i] < 0 || index[i] >= layer_.groups) {
       contradiction(fmt::format("{}[{}] is {}, but there are {} groups", full(suffix), i, index[i],

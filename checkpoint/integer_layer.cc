@@ -71,6 +71,8 @@ WeightSpec IntegerLayer::weight() const {
   weight.bits = tensors_.codes.bits;
   weight.group_size = tensors_.group_size;
   weight.zero_point = tensors_.symmetric ? ZeroPoint::kNone : ZeroPoint::kInt;
+  // A zero point for the whole tensor is one for each row.
+  if (!tensors_.symmetric && weight.group_size == kPerTensor) weight.group_size = kPerChannel;
   weight.scale_dtype = tensors_.scale_type == TensorType::kF32 ? DType::kFp32 : native_dtype();
   return weight;
 }
@@ -103,7 +105,7 @@ void IntegerLayer::rows(std::int64_t first, std::int64_t count, DType dtype,
   const int bits = tensors_.codes.bits;
   const std::size_t levels = std::size_t{1} << bits;
   const std::size_t run =
-      tensors_.group_size == kPerChannel ? width : static_cast<std::size_t>(tensors_.group_size);
+      tensors_.group_size > 0 ? static_cast<std::size_t>(tensors_.group_size) : width;
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(count) * width);
   this->codes(first, count, codes.data());
   const bool use_table = bits <= kWidestTable || !tensors_.group_index.empty() || run >= 2 * levels;

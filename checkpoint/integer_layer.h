@@ -23,7 +23,7 @@ struct IntegerTensors {
   LargeBuffer<std::uint32_t> words;
   PackedCodes codes;  // without the pointer to the words, which would not survive a move
   std::int64_t groups = 1;
-  int group_size = kPerChannel;
+  int group_size = kPerChannel;  // or kPerTensor, which has a scale for each row here, too
   bool symmetric = false;
   TensorType scale_type = TensorType::kF16;
   std::vector<std::uint8_t> scales;       // [N, G]

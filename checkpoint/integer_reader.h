@@ -59,8 +59,11 @@ class IntegerReader {
   void read_codes(const char* suffix);
   void set_bits(int bits);
 
-  void read_scales_by_group(const char* suffix);  // [G, N] in the checkpoint, [N, G] here
-  void read_scales_by_row(const char* suffix);    // [N, G]
+  // [G, N] and [N, G] in the checkpoint, [N, G] here; or one for all, which each row then has.
+  void read_scales_by_group(const char* suffix);
+  void read_scales_by_row(const char* suffix);
+  // Whether it is a scale or zero point of the whole tensor, as the config says.
+  bool is_one_for_all(const TensorInfo& tensor) const;
   // For formats whose scales do not tell the number of groups.
   void set_groups(std::int64_t groups);
   const TensorInfo& scale_tensor(const char* suffix);
@@ -82,6 +85,9 @@ class IntegerReader {
   const Scheme& scheme_;
   const Load load_;
   IntegerTensors layer_;
+
+ private:
+  void read_scale_of_tensor(const TensorInfo& scale);
 };
 
 }  // namespace heddle

@@ -213,6 +213,18 @@ def packed_cases():
             yield one(row, f"ct-{bits}-bits-zeros-{zeros}",
                       model(compressed("pack-quantized", ints(bits, symmetric=False))), layer,
                       packed(layer, zeros=zeros), integer_weight(layer, "bf16"))
+    tensor_row = ("compressed-tensors", "pack-quantized per tensor")
+    for bits in range(1, 9):
+        for shape, zeros in (([1], None), ([1, 1] if bits % 2 else [], "I8")):
+            layer = Integers(310 + bits, bits=bits, scale="BF16", k=96, whole=True,
+                             symmetric=zeros is None)
+            weights = {"num_bits": bits, "type": "int", "symmetric": zeros is None,
+                       "strategy": "tensor"}
+            yield one(tensor_row, f"ct-{bits}-bits-tensor-zeros-{zeros}",
+                      model(compressed("pack-quantized", weights)), layer,
+                      packed(layer, zeros=zeros, one=shape),
+                      {**integer_weight(layer, "bf16", "int" if zeros else "none"),
+                       "group_size": -1 if zeros else 0})
     layer = Integers(60, symmetric=True, scale="BF16")
     none = integer_weight(layer, "bf16", "none")
     yield one(row, "ct-symmetric", model(compressed("pack-quantized", ints())), layer,

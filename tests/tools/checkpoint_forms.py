@@ -85,10 +85,12 @@ class Scales:
 
 
 class Integers:
-    """[n, k] codes of `bits` bits from 0; a group of columns has a zero point and a scale."""
+    """[n, k] codes of `bits` bits from 0; a group of columns has a zero point and a scale, or the
+    whole tensor (`whole`) one of each."""
 
     def __init__(self, seed, n=16, k=64, group=32, bits=4, *, symmetric=False, act_order=False,
-                 scale="F16"):
+                 scale="F16", whole=False):
+        group = k if whole else group
         rng = random.Random(seed)
         self.n, self.k, self.group, self.bits = n, k, group, bits
         self.groups = -(-k // group)
@@ -96,7 +98,10 @@ class Integers:
         self.codes = [[rng.randrange(1 << bits) for _ in range(k)] for _ in range(n)]
         self.zeros = [[self.middle if symmetric else rng.randrange(1 << bits)
                        for _ in range(self.groups)] for _ in range(n)]
-        self.scales = Scales(rng, scale, n, self.groups)
+        self.scales = Scales(rng, scale, 1 if whole else n, self.groups)
+        if whole:
+            self.zeros = self.zeros[:1] * n
+            self.scales.values *= n
         self.index = [i // group for i in range(k)]
         if act_order:
             rng.shuffle(self.index)
@@ -153,19 +158,22 @@ def awq_gemv(layer):
             ".scales": layer.scales.padded(room)}
 
 
-def packed(layer, *, pack=stream, zeros="I32", index=False):
-    """compressed-tensors. Codes and zero points are signed and have an offset of 2^(bits-1)."""
+def packed(layer, *, pack=stream, zeros="I32", index=False, one=None):
+    """compressed-tensors. Codes and zero points are signed and have an offset of 2^(bits-1). `one`:
+    the shape of the only scale."""
     rows = [pack(row, layer.bits) for row in layer.codes]
+    shape = [layer.n, layer.groups] if one is None else one
     tensors = {".weight_packed": words_tensor([layer.n, len(rows[0])], flat(rows)),
-               ".weight_scale": layer.scales.tensor([layer.n, layer.groups]),
+               ".weight_scale": layer.scales.tensor(shape),
                ".weight_shape": tensor("I64", [2], "q", [layer.n, layer.k])}
     if zeros == "I32":
         down = [pack(column, layer.bits) for column in transposed(layer.zeros)]
         tensors[".weight_zero_point"] = words_tensor([len(down[0]), layer.groups],
                                                      flat(transposed(down)))
     if zeros == "I8":
-        signed = [zero - layer.middle for zero in flat(layer.zeros)]
-        tensors[".weight_zero_point"] = tensor("I8", [layer.n, layer.groups], "b", signed)
+        stored = layer.zeros if one is None else layer.zeros[:1]
+        signed = [zero - layer.middle for zero in flat(stored)]
+        tensors[".weight_zero_point"] = tensor("I8", shape, "b", signed)
     if index:
         tensors[".weight_g_idx"] = tensor("I32", [layer.k], "i", layer.index)
     return tensors

@@ -151,6 +151,24 @@ class FusionTest(CommandTest):
                                        "quantization_config": other_config}, named(module, other))
                 self.assertEqual(stored[:2], ordered[:2])
 
+    def test_parts_with_one_scale_each_have_one_per_row_together(self):
+        modules = [f"model.layers.0.mlp.{part}_proj" for part in ("gate", "up")]
+        parts = [Integers(90 + n, n, HIDDEN, whole=True, symmetric=True, scale="BF16")
+                 for n in (32, 48)]
+        weights = {"num_bits": 4, "type": "int", "symmetric": True}
+
+        def repacked(strategy, one):
+            config = model(compressed("pack-quantized", {**weights, "strategy": strategy}))
+            return self.repack(config, {
+                name: content for module, part in zip(modules, parts)
+                for name, content in named(module, packed(part, zeros=None, one=one)).items()})
+
+        whole = repacked("tensor", [1])
+        self.assertEqual(set(whole[0]), {"model.layers.0.mlp.gate_up_proj"})
+        for part in parts:
+            part.scales.codes *= part.n
+        self.assertEqual(whole[:2], repacked("channel", None)[:2])
+
     def test_rows_of_multi_query_attention_stay_in_place(self):
         """These models have all queries first."""
         layer = Integers(3, (HEADS + 2) * HEAD_DIM, HIDDEN)
