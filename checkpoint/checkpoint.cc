@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "checkpoint/foreign_file.h"
 #include "checkpoint/shard_index.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
@@ -31,22 +32,14 @@ std::vector<std::string> files_in(const fs::path& folder) {
     if (fs::exists(folder / name, none)) return {folder / name};
   }
   std::vector<std::string> files;
-  std::string others;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
-    const fs::path& path = entry.path();
-    if (path.extension() == kExtension) files.push_back(path);
-    for (const char* other : {".gguf", ".bin", ".pt", ".pth"}) {
-      if (path.extension() == other) others = path.filename();
-    }
+    if (entry.path().extension() == kExtension) files.push_back(entry.path());
   }
   if (files.empty()) {
-    refuse(
-        "checkpoint.open",
-        fmt::format("the directory {} has neither {} nor another safetensors file{}",
-                    excerpt(folder.string()), kIndexName,
-                    others.empty() ? std::string()
-                                   : fmt::format(" ({} is of a format that Heddle does not read)",
-                                                 excerpt(others))));
+    if (const auto foreign = foreign_file_in(folder.string())) refuse_foreign(*foreign);
+    refuse("checkpoint.open",
+           fmt::format("the directory {} has neither {} nor another safetensors file",
+                       excerpt(folder.string()), kIndexName));
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "generator/model/foreign_formats.h"
 #include "generator/model/module_pattern.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
@@ -25,9 +26,6 @@ constexpr const char* kPacked =
     "instead";
 constexpr const char* kZeros = "zero points without their weight";
 constexpr const char* kIndex = "an index of groups without its weight";
-constexpr const char* kBitsandbytes = "of bitsandbytes, which is not read";
-constexpr const char* kExl2 = "of ExLlamaV2, which is not read";
-constexpr const char* kExl3 = "of ExLlamaV3, which is not read";
 constexpr const char* kSparse =
     "weights with 2:4 sparsity, which are not read: they would need sparse kernels";
 constexpr Suffix kSuffixes[] = {
@@ -50,22 +48,6 @@ constexpr Suffix kSuffixes[] = {
     {".weight_shape", "the shape of packed weights that are not there"},
     {".compressed", kSparse},
     {".bitmask", kSparse},
-    {".absmax", kBitsandbytes},
-    {".nested_absmax", kBitsandbytes},
-    {".quant_map", kBitsandbytes},
-    {".SCB", kBitsandbytes},
-    {".codebooks", "codebooks (AQLM), which are not read"},
-    {".codes", "codes of codebooks (AQLM), which are not read"},
-    {".centroids", "codebooks (VPTQ), which are not read"},
-    {".Qidxs", "of QuIP#, which is not read"},
-    {".W_q", "of HQQ, which is not read"},
-    {".q_weight", kExl2},
-    {".q_invperm", kExl2},
-    {".q_groups", kExl2},
-    {".q_scale_max", kExl2},
-    {".trellis", kExl3},
-    {".suh", kExl3},
-    {".svh", kExl3},
 };
 
 // Tensors of integers that are no codes: positions, masks, tables of routing, zero points of
@@ -222,11 +204,15 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
       continue;
     }
     const std::optional<std::string> why = suspicion(*entry.tensor);
-    if (!why || kept) continue;
+    const ForeignFormat* foreign = foreign_tensor(
+        name, [&](const std::string& other) { return checkpoint.find(other) != nullptr; });
+    if ((!why && foreign == nullptr) || kept) continue;
     const std::string module(module_of(name));
     const Scheme* scheme = quantization.scheme_of(module);
-    std::string text = fmt::format("{} {} is {}", leaf(name),
-                                   describe(entry.tensor->type, entry.tensor->shape), *why);
+    std::string text = foreign != nullptr
+                           ? foreign->refusal()
+                           : fmt::format("{} {} is {}", leaf(name),
+                                         describe(entry.tensor->type, entry.tensor->shape), *why);
     if (scheme != nullptr && !scheme->unread.empty()) text = scheme->unread;
     const auto [place, is_new] = unknown.try_emplace(module, text);
     if (!is_new && place->second != text) place->second += "; " + text;

@@ -2,51 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
+#include "checkpoint/foreign_file.h"
 #include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
-// What a file with these first bytes is, if it is one that people take for a checkpoint.
-const char* other_format(const std::array<std::uint8_t, kPrefixBytes>& first) {
-  struct Magic {
-    std::string_view bytes;
-    const char* what;
-  };
-  using namespace std::string_view_literals;
-  static constexpr Magic kMagics[] = {{"GGUF"sv, "a GGUF file"},
-                                      {"PK\x03\x04"sv, "a PyTorch archive (zip)"},
-                                      {"\x80\x02"sv, "a pickled PyTorch file"},
-                                      {"\x89HDF"sv, "an HDF5 file"},
-                                      {"version "sv, "a pointer of Git LFS"}};
-  const std::string_view text(reinterpret_cast<const char*>(first.data()), first.size());
-  for (const Magic& magic : kMagics) {
-    // A header of a length that happens to start with these bytes would be larger than any.
-    if (text.starts_with(magic.bytes)) return magic.what;
+[[noreturn]] void refuse_header(const InputFile& file, const std::string& why) {
+  throw Error(ErrorCategory::kFile, "checkpoint.header", fmt::format("{}: {}", file.path(), why));
+}
+
+// A file that people take for a checkpoint is named by its name or its first bytes.
+void refuse_other_format(const InputFile& file, std::string_view first) {
+  const ForeignFormat* const content = foreign_content(first);
+  if (const auto named = foreign_file_at(file.path())) refuse_foreign(*named);
+  if (content != nullptr) {
+    refuse_header(file, fmt::format("this is of {}, not a safetensors file", content->name));
   }
-  return nullptr;
+  if (first.starts_with("version ")) {
+    refuse_header(file, "this is a pointer of Git LFS, not a safetensors file");
+  }
 }
 
 std::uint64_t header_bytes(const InputFile& file) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCategory::kFile, "checkpoint.header", fmt::format("{}: {}", file.path(), why));
-  };
-  if (file.size() < kPrefixBytes) refuse("too short for a safetensors file");
   std::array<std::uint8_t, kPrefixBytes> prefix{};
-  file.read(0, prefix.data(), prefix.size());
+  const std::size_t there = std::min<std::uint64_t>(prefix.size(), file.size());
+  file.read(0, prefix.data(), there);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < prefix.size(); ++i) bytes |= std::uint64_t{prefix[i]} << (8 * i);
-  if (const char* other = other_format(prefix)) {
-    refuse(fmt::format("this is {}, not a safetensors file, and Heddle reads no other", other));
-  }
+  const std::uint64_t room = file.size() - there;
+  char begin = 0;
+  if (room != 0) file.read(kPrefixBytes, &begin, 1);
+  // The first bytes of other formats may be those of a header's length.
+  if (begin == '{' && bytes <= kMostHeaderBytes && bytes <= room) return bytes;
+  refuse_other_format(file, {reinterpret_cast<const char*>(prefix.data()), there});
+  if (there < kPrefixBytes) refuse_header(file, "too short for a safetensors file");
   if (bytes > kMostHeaderBytes) {
-    refuse(fmt::format("a header of {} bytes; the format allows {}", bytes, kMostHeaderBytes));
+    refuse_header(
+        file, fmt::format("a header of {} bytes; the format allows {}", bytes, kMostHeaderBytes));
   }
-  if (bytes > file.size() - kPrefixBytes) {
-    refuse(fmt::format("a header of {} bytes in a file of {}", bytes, file.size()));
+  if (bytes > room) {
+    refuse_header(file, fmt::format("a header of {} bytes in a file of {}", bytes, file.size()));
   }
   return bytes;
 }

@@ -73,10 +73,13 @@ Model model_from_config(const ModelConfigTexts& texts) {
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();
   Model model;
-  model.model_type = documents.model_type();
-  if (model.model_type.empty()) config.required_string("model_type");
-  findings.throw_if_any();
+  // First, since configs of other formats may lack what follows.
   const Quantization quantization = documents.quantization();
+  model.model_type = documents.model_type();
+  if (model.model_type.empty()) {
+    config.required_string("model_type");
+    findings.throw_if_any();
+  }
   if (quantization.method().empty() && !texts.plain_too && !texts.dense &&
       texts.lm_head_bits == 0) {
     findings.throw_if_any();

@@ -6,32 +6,13 @@
 #include <iterator>
 #include <span>
 
+#include "generator/model/foreign_formats.h"
 #include "generator/model/method_readers.h"
 #include "generator/model/quantization_builder.h"
 #include "heddle/error.h"
 
 namespace heddle {
 namespace {
-
-// Methods whose checkpoints are refused by name, and what they would need.
-struct Refused {
-  std::string_view method;
-  const char* needs;
-};
-constexpr Refused kRefused[] = {
-    {"aqlm", "additive codebooks, whose look-ups need a decode plan of their own"},
-    {"vptq", "vector codebooks, whose look-ups need a decode plan of their own"},
-    {"higgs", "lattice codebooks and rotations of activations at run time"},
-    {"exl2", "ExLlamaV2's columns of several widths"},
-    {"exl3", "trellis codes and rotations of activations at run time"},
-    {"quip", "lattice codebooks and rotations of activations at run time"},
-    {"hqq", "zero points that are floats of their own"},
-    {"bitsandbytes", "tables of values and scales that are quantised themselves"},
-    {"torchao", "tensors that only torchao can unpickle"},
-    {"gguf", "GGUF's super-blocks"},
-    {"marlin", "an importer of Marlin's order of codes"},
-    {"bitblas", "an importer of BitBLAS's order of codes"},
-};
 
 constexpr std::array<
     std::pair<std::string_view, void (*)(const ConfigReader&, QuantizationBuilder&)>, 9>
@@ -67,7 +48,9 @@ std::string method_of(const ConfigReader& config) {
   if (config.has("quant_algo") || config.has("producer")) return "modelopt";
   if (config.has("config_groups") && config.has("format")) return "compressed-tensors";
   if (config.has("w_bit")) return "awq";
-  config.add("missing_field", "quant_method", "the field is required", known_methods());
+  config.add("missing_field", "quant_method",
+             "the field is required: the others are of no quantiser that Heddle knows",
+             known_methods());
   return {};
 }
 
@@ -80,12 +63,9 @@ Quantization read_method(const ConfigReader& config, const std::string& method,
   if (reader != kReaders.end()) {
     reader->second(config, builder);
   } else if (!method.empty()) {
-    for (const Refused& refused : kRefused) {
-      if (!method.starts_with(refused.method)) continue;
-      refuse_quantization(config, "quant_method",
-                          "checkpoints of this quantisation are not read: they would need " +
-                              std::string(refused.needs),
-                          quoted_excerpt(method), known_methods());
+    if (const ForeignFormat* format = foreign_method(method)) {
+      refuse_quantization(config, "quant_method", format->refusal(), quoted_excerpt(method),
+                          known_methods());
     }
     refuse_quantization(config, "quant_method", "this quantisation is not known to Heddle",
                         quoted_excerpt(method), known_methods());
@@ -173,6 +153,10 @@ const Scheme* Quantization::scheme_of(std::string_view module) const {
 }
 
 Quantization read_quantization(const QuantizationSources& sources, Findings& findings) {
+  if (const auto foreign = foreign_config(*sources.config)) {
+    refuse_quantization(ConfigReader(*sources.config, "", findings), foreign->key,
+                        foreign->format->refusal(), "", "");
+  }
   Place place = place_in_config(*sources.config, findings);
   const Place beside = sources.hf_quant_config == nullptr
                            ? Place()

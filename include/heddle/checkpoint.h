@@ -182,8 +182,9 @@ class HEDDLE_EXPORT CheckpointReader {
   // Throws
   // - Error(kFile, "checkpoint.*") for files that are missing, damaged or contradict each other;
   // - Error(kSpec) for a config that is none;
-  // - Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks quantised
-  //   and is not understood, and every layer whose tensors contradict each other or the config;
+  // - Error(kUnsupported, "checkpoint.foreign") for files of another format, such as GGUF;
+  //   "checkpoint.not_converted" that names every tensor which looks quantised and is not
+  //   understood, and every layer whose tensors contradict each other or the config;
   //   "checkpoint.not_quantised" for a checkpoint without a layer to pack;
   //   "checkpoint.dense" for `dense` of a model type that is not known;
   //   "checkpoint.lm_head" for `lm_head_bits` without a head of 16 bits;

@@ -113,6 +113,44 @@ TEST(Safetensors, HeaderLengthIsComparedWithTheFile) {
   }
 }
 
+// The length of a header may be the first bytes of another format, such as those of a pickle.
+TEST(Safetensors, AHeaderOfAnyLengthIsNoOtherFormat) {
+  constexpr std::size_t kPickle = 0x0280;
+  std::string header(kGood);
+  header.append(kPickle - header.size(), ' ');
+  EXPECT_EQ(fault_of(safetensors(header, "abcdefgh")), "");
+}
+
+// What a file is that is called as one of another format, and what one is that is not.
+TEST(Safetensors, OtherFormatsAreNamed) {
+  const TemporaryFolder folder;
+  const struct {
+    const char* file;
+    std::string content;
+    const char* code;
+    const char* says;
+  } cases[] = {
+      {"m.gguf", "GGUF" + std::string(60, '\1'), "checkpoint.foreign", "GGUF is not read"},
+      {"m.onnx", std::string(60, '\b'), "checkpoint.foreign", "ONNX is not read"},
+      {"m.pt", std::string("PK\3\4"), "checkpoint.foreign", "PyTorch is not read"},
+      {"m.safetensors", "GGUF" + std::string(60, '\1'), "checkpoint.header", "this is of GGUF"},
+      {"m.safetensors", "PK\3\4" + std::string(60, '\1'), "checkpoint.header", "PyTorch"},
+      {"m.safetensors", "version https://git-lfs", "checkpoint.header", "Git LFS"}};
+  for (const auto& [file, content, code, says] : cases) {
+    write_file(folder / file, content);
+    try {
+      const SafetensorsFile opened(folder / file);
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+  }
+  // A name alone says nothing of a file that is what is read.
+  write_file(folder / "m.bin", safetensors(kGood, "abcdefgh"));
+  EXPECT_NO_THROW(SafetensorsFile(folder / "m.bin"));
+}
+
 TEST(Safetensors, EveryTruncationIsAnError) {
   const std::string file = safetensors(kGood, "abcdefgh");
   EXPECT_EQ(fault_of(file), "");

@@ -34,6 +34,13 @@ def codes(dtype="U8", shape=(8, 32)):
     return tensor(dtype, list(shape), "B", [0x11] * count)
 
 
+FLOATS = tensor("F16", [4, 16], "H", [0x3C00] * 64)
+MLX_TENSORS = {".weight": tensor("U32", [16, 8], "I", [7] * 128), ".scales": FLOATS,
+               ".biases": FLOATS}
+TENSORRT_TENSORS = {".weight": tensor("F16", [64, 4], "H", [0x1234] * 256),
+                    ".weights_scaling_factor": FLOATS}
+
+
 def copied_cases():
     rows = model(compressed("float-quantized", floats()))
     narrow = Bytes(210, n=32, k=112, block=(1, 112))
@@ -129,10 +136,16 @@ def refused_tensor_cases():
     yield beside(row, "quark-without-zeros", model(quark(uint4)), layer, quark_int4(layer),
                  quark_int4(layer, zeros=False), (MLP + ".weight_zero_point is missing",))
     row = ("any", "tensors named as those of a refused quantiser")
-    for suffix in (".codes", ".centroids", ".Qidxs", ".W_q", ".absmax", ".SCB", ".q_weight",
-                   ".trellis"):
+    for suffix, name in ((".codes", "AQLM"), (".centroids", "VPTQ"), (".Qidxs", "QuIP"),
+                         (".W_q", "HQQ"), (".absmax", "bitsandbytes"), (".SCB", "bitsandbytes"),
+                         (".q_weight", "ExLlamaV2"), (".trellis", "ExLlamaV3"),
+                         ("._weight_qdata", "torchao"), (".weight._data", "Quanto")):
         yield beside(row, "tensor" + suffix.replace(".", "-"), rows, ROWS, ROWS.tensors(),
-                     {suffix: codes()}, (suffix[1:],))
+                     {suffix: codes()}, (name + " is not read",))
+    yield beside(row, "tensors-of-mlx", rows, ROWS, ROWS.tensors(), MLX_TENSORS,
+                 ("MLX is not read",))
+    yield beside(row, "tensors-of-tensorrt-llm", rows, ROWS, ROWS.tensors(), TENSORRT_TENSORS,
+                 ("TensorRT-LLM is not read",))
     row = ("compressed-tensors", "2:4 sparsity")
     sparse = compressed("float-quantized", floats(), sparsity_config={
         "format": "sparse-24-bitmask", "targets": ["Linear"], "ignore": ["re:.*o_proj"]})
@@ -239,11 +252,22 @@ def refused_config_cases():
                 model(quark(fp8, algo_config=[{"name": "rotation"}])), ("algo_config",))
     yield whole(("awq", "other widths than 4 bits"), "awq-3-bits", model({**AWQ, "bits": 3}),
                 ("allowed: 4",), tensors=awq(Integers(230)))
+    others = ("any", "any other `quant_method`")
     for method in ("aqlm", "vptq", "higgs", "exl2", "exl3", "quip", "hqq", "bitsandbytes",
                    "torchao", "gguf", "marlin", "bitblas"):
         yield whole((method, "any"), method, model({"quant_method": method}),
-                    ("/quantization_config/quant_method", f'"{method}"', "would need"))
-    yield whole(("any", "any other `quant_method`"), "unknown-method",
+                    ("/quantization_config/quant_method", "is not read: ", "; take "))
+    for method in ("quanto", "eetq", "spqr", "bitnet", "sinq", "fp_quant", "qqq", "paroquant"):
+        yield whole(others, method, model({"quant_method": method}),
+                    ("/quantization_config/quant_method", "is not read: ", "; take "))
+    mlx = {"group_size": 64, "bits": 4}
+    yield whole(("MLX", "any"), "mlx", {**model(mlx), "quantization": mlx},
+                ("/quantization: MLX is not read", "--dequantize"), tensors=MLX_TENSORS)
+    yield whole(("TensorRT-LLM", "any"), "tensorrt-llm",
+                {"architecture": "LlamaForCausalLM", "dtype": "float16",
+                 "quantization": {"quant_algo": "W4A16_AWQ", "group_size": 128}},
+                ("/quantization: TensorRT-LLM is not read",), tensors=TENSORRT_TENSORS)
+    yield whole(others, "unknown-method",
                 model({"quant_method": "wibble"}), ("wibble", "not known"))
     yield whole(("any", "packed integers without a config"), "no-config",
                 {"model_type": "llama"}, ("quantization_config",), tensors=gptq(Integers(231)))
@@ -257,9 +281,14 @@ REPACK_REFUSED = [beside(("gptq", "`desc_act` with groups of several sizes"), "g
                          gptq(UNEVEN), ("g_idx", "32 columns"), readable=UNEVEN)]
 
 # No safetensors files; the rows of all are one.
-WRONG_FILES_ROW = ("any", "GGUF files, PyTorch archives")
-WRONG_FILES = {"model.gguf": b"GGUF" + bytes(range(60)),
-               "pytorch_model.bin": b"PK\x03\x04" + bytes(60)}
+WRONG_FILES_ROW = ("any", "GGUF, PyTorch, ONNX, other files")
+# Name: content, what it is called, whether the content alone tells.
+WRONG_FILES = {"model.gguf": (b"GGUF" + bytes(range(60)), "GGUF", True),
+               "pytorch_model.bin": (b"PK\x03\x04" + bytes(60), "PyTorch", True),
+               "model.onnx": (b"\x08\x0a" + bytes(60), "ONNX", False),
+               "onnx/model.onnx": (bytes(60), "ONNX", False),
+               "openvino_model.bin": (bytes(60), "OpenVINO", False),
+               "rank0.engine": (bytes(60), "TensorRT", False)}
 
 COPIED = list(copied_cases())
 REFUSED = [*refused_tensor_cases(), *refused_config_cases()]

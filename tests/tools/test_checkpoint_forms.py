@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from checkpoint_cases import SERVED, Case, gptq_config, model
+from checkpoint_cases import MODEL, SERVED, Case, gptq_config, model
 from checkpoint_forms import Integers, gptq, tensor
 from checkpoint_problem_cases import (
     COPIED, REFUSED, REPACK_REFUSED, WRONG_FILES, WRONG_FILES_ROW)
@@ -216,17 +216,34 @@ class FormsTest(CommandTest):
         self.each(REFUSED, check)
 
     def test_files_that_are_no_safetensors(self):
-        config = self.file("config.json", json.dumps(model(gptq_config())))
-        for name, content in WRONG_FILES.items():
-            for path in (self.file(name, content), self.file("model.safetensors", content)):
+        """Called what they are they cannot be served; called otherwise they are wrong."""
+        config = json.dumps(model(gptq_config()))
+        plain = json.dumps(MODEL)
+        for name, (content, called, tells) in WRONG_FILES.items():
+            with self.subTest(name):
+                folder = self.folder / name.replace("/", "-")
+                (folder / name).parent.mkdir(parents=True)
+                (folder / name).write_bytes(content)
+                for path in (folder / name, folder):
+                    for command in ("repack", "dequantize"):
+                        line = self.problem(command, path, "-o", self.out, code=1)
+                        self.assertIn(f"{name}: {called} is not read", line)
+                    line = self.problem("build", path, "--print-specs", code=1)
+                    self.assertIn(f"{name}: {called} is not read", line)
+                (folder / "config.json").write_text(plain)
+                line = self.problem("build", folder, "--print-specs", code=1)
+                self.assertIn(f"{name}: {called} is not read", line)
+                # What the config says of the kernels does not depend on the file.
+                (folder / "config.json").write_text(config)
+                done = self.heddle("build", folder, "--print-specs", check=0)
+                self.assertIn(f"{name} are of {called}", done.err)
+                (folder / "model.safetensors").write_bytes(content)
                 for command in ("repack", "dequantize"):
-                    with self.subTest(command, file=name, path=path.name):
-                        line = self.problem(command, path, "--config", config, "-o", self.out,
-                                            code=2)
-                        self.assertIn("not a safetensors file", line)
-                        self.assertIn("GGUF" if "gguf" in name else "PyTorch", line)
-                        self.assertFalse(self.out.exists())
-            self.problem("build", self.folder, "--print-specs", code=2)
+                    line = self.problem(command, folder, "-o", self.out, code=2)
+                    if tells:
+                        self.assertIn(f"this is of {called}, not a safetensors file", line)
+                self.problem("build", folder, "--print-specs", code=2)
+                self.assertFalse(self.out.exists())
 
     def test_a_choice_that_names_no_tensor_is_no_choice(self):
         case = next(case for case in SERVED if case.name == "ct-mixed-precision")

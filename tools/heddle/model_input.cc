@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config.h"
+#include "checkpoint/foreign_file.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "tools/heddle/config_files.h"
@@ -114,7 +116,8 @@ bool is_tensor_file(std::string_view path) {
 // A model's config and, where they are at hand, its tensors.
 struct ModelPlace {
   std::string config;
-  std::string tensors;  // empty: none
+  std::string tensors;                   // empty: none
+  std::optional<ForeignFile> foreign{};  // what a folder has instead
 };
 
 ModelPlace place_of(const std::string& argument) {
@@ -122,18 +125,17 @@ ModelPlace place_of(const std::string& argument) {
   if (std::filesystem::is_directory(argument, none)) {
     const std::string config = std::filesystem::path(argument) / "config.json";
     if (Checkpoint::is_in(argument)) return {config, argument};
+    std::optional<ForeignFile> foreign = foreign_file_in(argument);
     if (!std::filesystem::exists(config, none)) {
+      if (foreign) refuse_foreign(*foreign);
       throw Error(ErrorCategory::kFile, "tool.no_model",
                   fmt::format("the directory {} has neither config.json nor safetensors files, and "
                               "Heddle reads no others",
                               argument));
     }
-    return {config, ""};
+    return {config, "", std::move(foreign)};
   }
-  constexpr std::string_view kForeign[] = {".gguf", ".bin", ".pt", ".pth"};
-  for (const std::string_view end : kForeign) {
-    if (argument.ends_with(end)) static_cast<void>(Checkpoint(argument));  // says what it is
-  }
+  if (foreign_file_at(argument)) static_cast<void>(Checkpoint(argument));  // says what it is
   if (!is_tensor_file(argument)) return {argument, ""};
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
 }
@@ -145,8 +147,21 @@ ConfigFiles config_of(const ModelPlace& place, const std::string& argument) {
 
 Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackCommandOptions& options,
                bool plain_too = false) {
-  return place.tensors.empty() ? model_of_config(files, options, plain_too)
-                               : model_of_tensors(place.tensors, files, options);
+  if (!place.tensors.empty()) return model_of_tensors(place.tensors, files, options);
+  try {
+    Model model = model_of_config(files, options, plain_too);
+    if (place.foreign) {
+      model.notes.push_back(
+          fmt::format("this is of the config alone: the tensors in {} are of {}, "
+                      "which is not read",
+                      place.foreign->path, place.foreign->format->name));
+    }
+    return model;
+  } catch (const Error& error) {
+    // The config of a model that another format has quantised may not say so.
+    if (place.foreign && error.code() == "model.not_quantized") refuse_foreign(*place.foreign);
+    throw;
+  }
 }
 
 }  // namespace

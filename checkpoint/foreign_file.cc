@@ -1,0 +1,51 @@
+#include "checkpoint/foreign_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 1;  // exporters write folders such as onnx/
+
+}  // namespace
+
+std::optional<ForeignFile> foreign_file_at(const std::string& path) {
+  const ForeignFormat* format = foreign_file(fs::path(path).filename().string());
+  if (format == nullptr) return std::nullopt;
+  return ForeignFile{path, format};
+}
+
+std::optional<ForeignFile> foreign_file_in(const std::string& folder) {
+  std::optional<ForeignFile> largest;
+  std::uintmax_t most = 0;
+  std::error_code none;
+  for (auto at = fs::recursive_directory_iterator(folder, none); at != fs::end(at);
+       at.increment(none)) {
+    if (at.depth() == kDeepest) at.disable_recursion_pending();
+    std::optional<ForeignFile> file = foreign_file_at(at->path().string());
+    if (!file) continue;
+    const std::uintmax_t bytes = at->is_regular_file(none) ? at->file_size(none) : 0;
+    // Of files of one size the first one by name: folders have no order.
+    const bool before = !largest || bytes > most || (bytes == most && file->path < largest->path);
+    if (!before) continue;
+    most = bytes;
+    largest = std::move(file);
+  }
+  return largest;
+}
+
+void refuse_foreign(const ForeignFile& file) {
+  throw Error(ErrorCategory::kUnsupported, "checkpoint.foreign",
+              fmt::format("{}: {}", file.path, file.format->refusal()));
+}
+
+}  // namespace heddle
