@@ -75,7 +75,7 @@ void refuse_model_type(std::string_view model_type, const ConfigReader& config) 
                    "for here and in text_config, llm_config, language_config and thinker_config. "
                    "heddle build FOLDER takes them from the model's tensors",
                    '"' + excerpt(model_type) + '"', "one that heddle models lists",
-                   did_you_mean(near_miss(model_type, known))}});
+                   did_you_mean(model_type, known)}});
 }
 
 }  // namespace heddle

@@ -13,12 +13,14 @@ namespace heddle {
 // ASCII letters does not count.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate nearest to `word`, the first of equals, or "" if none is near enough: one edit for
-// three letters.
-std::string_view near_miss(std::string_view word, const std::vector<std::string_view>& candidates);
+// The candidates that `word` may have been meant for, at most three: those that others call so
+// ("float16" is fp16, "fp8" one of two types); else the nearest ones, where they are near enough,
+// one edit for three letters; else the only one that it is a part of, or that is a part of it.
+std::vector<std::string_view> near_misses(std::string_view word,
+                                          const std::vector<std::string_view>& candidates);
 
-// "did you mean \"group_size\"?", or "" for an empty word.
-std::string did_you_mean(std::string_view word);
+// The same as a question, "did you mean \"fp8_e4m3\" or \"fp8_e5m2\"?", or "" if none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace heddle
 

@@ -62,7 +62,9 @@ class Parser {
   void parse_members(const Node& node, std::string_view parent) {
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
       const Field* field = table_.find(parent, node.keys[i]);
-      if (field == nullptr) {
+      if (parent.empty() && node.keys[i] == kSchemaMember) {
+        check_schema_member(node.items[i]);
+      } else if (field == nullptr) {
         unknown(parent, node.keys[i], node.items[i]);
       } else {
         parse_field(node.items[i], *field);
@@ -71,6 +73,13 @@ class Parser {
     for (const Field& field : table_.fields) {
       if (field.parent() == parent) check_presence(field, node.find(field.name()));
     }
+  }
+
+  // Where editors find the schema. It says nothing about the kernel.
+  void check_schema_member(const Node& node) {
+    if (node.kind == Node::Kind::kString) return;
+    findings_.add("wrong_type", {child_pointer("", kSchemaMember), "must be a string",
+                                 excerpt(node), "the place of the spec's JSON Schema", ""});
   }
 
   // Once the other members of the field's object are parsed.
@@ -166,8 +175,7 @@ class Parser {
     const auto word = std::find(field.words.begin(), field.words.end(), node.text);
     if (word != field.words.end()) return set(field, word - field.words.begin());
     const std::vector<std::string_view> words(field.words.begin(), field.words.end());
-    add("unknown_word", node, field, "is not a known word",
-        did_you_mean(near_miss(node.text, words)));
+    add("unknown_word", node, field, "is not a known word", did_you_mean(node.text, words));
   }
 
   void parse_label(const Node& node, const Field& field) {
@@ -197,10 +205,10 @@ class Parser {
       allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
     std::string hint = belongs_at(key);
-    if (hint.empty()) hint = did_you_mean(near_miss(key, here));
+    if (hint.empty()) hint = did_you_mean(key, here);
     if (hint.empty()) {
-      const std::string_view near = near_miss(key, anywhere);
-      if (!near.empty()) hint = did_you_mean(near) + " " + belongs_at(near);
+      const std::vector<std::string_view> near = near_misses(key, anywhere);
+      if (near.size() == 1) hint = did_you_mean(key, anywhere) + " " + belongs_at(near.front());
     }
     findings_.add("unknown_field", {child_pointer(parent, key), "the field is unknown",
                                     excerpt(node), std::move(allowed), std::move(hint)});

@@ -3,12 +3,17 @@
 #define HEDDLE_GENERATOR_SPEC_PARSER_H_
 
 #include <string>
+#include <string_view>
 
 #include "generator/spec/document.h"
 #include "generator/spec/fields.h"
 #include "generator/spec/findings.h"
 
 namespace heddle {
+
+// A member that every spec may have: where editors find its JSON Schema. It is a string, and is not
+// kept.
+inline constexpr std::string_view kSchemaMember = "$schema";
 
 // Writes every good value into `object`, the struct of the table's operation, and the label into
 // `name`; adds everything that is wrong to `findings`: "unknown_field", "missing_field",

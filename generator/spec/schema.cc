@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "generator/spec/canonical.h"
+#include "generator/spec/parser.h"
 
 namespace heddle {
 namespace {
@@ -160,6 +161,7 @@ OrderedJson field_schema(const FieldTable& table, const Field& field) {
 std::string schema_text() {
   OrderedJson schema;
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  schema["$id"] = "urn:heddle:spec:1";
   schema["title"] = "Heddle spec";
   schema["description"] = "What one kernel must do. Rules between fields are checked by resolve.";
   schema["oneOf"] = OrderedJson::array();
@@ -167,6 +169,9 @@ std::string schema_text() {
     OrderedJson operation;
     operation["title"] = to_string(table->op);
     add_members(*table, "", operation);
+    operation["properties"][std::string(kSchemaMember)] = {
+        {"description", "where editors find this schema; no part of what is generated"},
+        {"type", "string"}};
     operation["properties"]["op"].erase("enum");
     operation["properties"]["op"]["const"] = to_string(table->op);
     schema["oneOf"].push_back(std::move(operation));

@@ -75,9 +75,11 @@ std::string shown(std::string_view name) {
     allowed += (allowed.empty() ? "" : ", ") + target.name;
     names.push_back(target.name);
   }
+  std::string hint = did_you_mean(name, names);
+  if (hint.empty()) hint = "a GPU that is not listed is named by its architecture, as sm_90";
   throw Error(ErrorCategory::kUsage, "target.unknown",
-              std::vector<Problem>{{"", "the target is unknown", shown(name), std::move(allowed),
-                                    did_you_mean(near_miss(name, names))}});
+              std::vector<Problem>{
+                  {"", "the target is unknown", shown(name), std::move(allowed), std::move(hint)}});
 }
 
 }  // namespace

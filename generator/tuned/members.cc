@@ -14,7 +14,7 @@ void Members::know_only(const std::vector<std::string_view>& names) {
     const std::string& key = object_.keys[i];
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     refuse("unknown_field", object_.items[i], key, "the field is unknown",
-           fmt::format("{}", fmt::join(names, ", ")), did_you_mean(near_miss(key, names)));
+           fmt::format("{}", fmt::join(names, ", ")), did_you_mean(key, names));
   }
 }
 

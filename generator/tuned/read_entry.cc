@@ -103,7 +103,7 @@ bool read_family(Members& entry, const std::map<std::string, int>& families, Tun
   if (!read) return false;
   if (std::find(names.begin(), names.end(), *read) == names.end()) {
     entry.refuse("unknown_family", *family, "family", "is no family of gemm kernels", allowed,
-                 did_you_mean(near_miss(*read, names)));
+                 did_you_mean(*read, names));
     return false;
   }
   out->family = *read;

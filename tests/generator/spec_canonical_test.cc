@@ -126,7 +126,9 @@ void expect_schema_of(const FieldTable& table, const nlohmann::json& schema) {
     EXPECT_EQ(node.contains("additionalProperties"), field.kind == FieldKind::kObject) << path;
     ++described;
   }
-  EXPECT_EQ(described_in(schema), described) << to_string(table.op);
+  const auto& place_of_schema = schema.at("properties").at("$schema");  // is no field
+  EXPECT_EQ(place_of_schema.at("type"), "string");
+  EXPECT_EQ(described_in(schema), described + 1) << to_string(table.op);
 }
 
 // A multiplication in X's type is the default, whichever way it was said.
@@ -145,6 +147,21 @@ TEST(SpecCanonical, NamesTheMultiplicationWhereItIsAnother) {
   EXPECT_EQ(Spec::parse(other.canonical_json()).canonical_json(), other.canonical_json());
 }
 
+// Editors are told the schema by the document itself; what it computes has nothing to do with it.
+TEST(SpecCanonical, LeavesOutWhereItsSchemaIs) {
+  const Spec plain = Spec::parse(kSmallSpec);
+  for (const char* place : {"./heddle.schema.json", "", "https://example.org/schema"}) {
+    const Spec spec =
+        Spec::parse(changed(R"("op")", R"("$schema":")" + std::string(place) + R"(","op")"));
+    EXPECT_EQ(spec.canonical_json(), plain.canonical_json());
+  }
+  const Error error = parse_error(changed(R"("op")", R"("$schema":7,"op")"));
+  EXPECT_EQ(error.code(), "spec.wrong_type");
+  EXPECT_EQ(error.problems().at(0).pointer, "/$schema");
+  const Error inside = parse_error(changed(R"("bits":4)", R"("bits":4,"$schema":"x")"));
+  EXPECT_EQ(inside.code(), "spec.unknown_field");
+}
+
 TEST(SpecCanonical, ParsesToItself) {
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(HEDDLE_EXAMPLE_SPECS)) {
@@ -160,6 +177,7 @@ TEST(SpecCanonical, ParsesToItself) {
 TEST(SpecSchema, IsClosedAndDescribed) {
   const nlohmann::json whole = nlohmann::json::parse(spec_schema());
   EXPECT_EQ(whole["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  EXPECT_EQ(whole["$id"], "urn:heddle:spec:1");
   ASSERT_EQ(whole["oneOf"].size(), every_field_table().size());
   for (std::size_t i = 0; i < every_field_table().size(); ++i) {
     expect_schema_of(*every_field_table()[i], whole["oneOf"][i]);

@@ -157,14 +157,39 @@ TEST(NearMiss, CountsEdits) {
 }
 
 TEST(NearMiss, OffersOnlyWhatIsNear) {
-  EXPECT_EQ(near_miss("bit", {"bits", "type"}), "bits");
-  EXPECT_EQ(near_miss("x", {"n", "k"}), "");
-  EXPECT_EQ(near_miss("N", {"n", "k"}), "n");
-  const std::vector<std::string_view> types = {"fp16", "int8", "fp8_e4m3", "fp8_e5m2"};
-  EXPECT_EQ(near_miss("e4m3", types), "fp8_e4m3") << "the only one that it is a part of";
-  EXPECT_EQ(near_miss("fp8", types), "") << "a part of two";
-  EXPECT_EQ(near_miss("per_token", {"none", "tensor", "token", "group"}), "token");
-  EXPECT_EQ(near_miss(std::string(100000, 'a'), {"aaaa"}), "");
+  using Words = std::vector<std::string_view>;
+  EXPECT_EQ(near_misses("bit", {"bits", "type"}), Words{"bits"});
+  EXPECT_EQ(near_misses("x", {"n", "k"}), Words{});
+  EXPECT_EQ(near_misses("N", {"n", "k"}), Words{"n"});
+  const Words types = {"fp16", "int8", "fp8_e4m3", "fp8_e5m2"};
+  EXPECT_EQ(near_misses("e4m3", types), Words{"fp8_e4m3"}) << "the only one that it is a part of";
+  EXPECT_EQ(near_misses("_e", types), Words{}) << "a part of two";
+  EXPECT_EQ(near_misses("per_token", {"none", "tensor", "token", "group"}), Words{"token"});
+  EXPECT_EQ(near_misses(std::string(100000, 'a'), {"aaaa"}), Words{});
+  EXPECT_EQ(near_misses("int3", {"int8", "int4", "fp16", "int2"}), (Words{"int8", "int4", "int2"}))
+      << "all that are equally near";
+  EXPECT_EQ(near_misses("sm_9", {"sm_70", "sm_91", "sm_92", "sm_93", "sm_94"}).size(), 3U);
+}
+
+TEST(NearMiss, KnowsWhatOthersCallIt) {
+  using Words = std::vector<std::string_view>;
+  const Words types = {"fp16", "bf16", "fp32", "int8", "fp8_e4m3", "fp8_e5m2"};
+  for (const char* word : {"float16", "half", "F16", "torch.float16"}) {
+    EXPECT_EQ(near_misses(word, types), Words{"fp16"}) << word;
+  }
+  EXPECT_EQ(near_misses("fp8", types), (Words{"fp8_e4m3", "fp8_e5m2"}));
+  EXPECT_EQ(near_misses("torch.float8_e4m3fn", types), Words{"fp8_e4m3"});
+  EXPECT_EQ(near_misses("fp8", {"uint", "int", "e4m3", "e5m2"}), (Words{"e4m3", "e5m2"}));
+  EXPECT_EQ(near_misses("swiglu", {"none", "gelu", "silu"}), Words{"silu"});
+  EXPECT_EQ(near_misses("h20", {"a100", "h100", "h200", "sm_90"}), (Words{"h200", "sm_90"}));
+}
+
+TEST(NearMiss, AsksAQuestion) {
+  EXPECT_EQ(did_you_mean("fp8", {"fp16", "fp8_e4m3", "fp8_e5m2"}),
+            "did you mean \"fp8_e4m3\" or \"fp8_e5m2\"?");
+  EXPECT_EQ(did_you_mean("int3", {"int8", "int4", "int2"}),
+            "did you mean \"int8\", \"int4\" or \"int2\"?");
+  EXPECT_EQ(did_you_mean("wibble", {"fp16"}), "");
 }
 
 }  // namespace

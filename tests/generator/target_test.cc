@@ -66,11 +66,18 @@ TEST(Target, UnknownNamesAreListed) {
       EXPECT_NE(error.problems().at(0).allowed.find("h200, "), std::string::npos);
     }
   }
-  try {
-    target_from_name("h20x");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.problems()[0].hint, "did you mean \"h200\"?");
-  }
+  const auto hint_for = [](const char* name) {
+    try {
+      target_from_name(name);
+    } catch (const Error& error) {
+      return error.problems()[0].hint;
+    }
+    return std::string("is known");
+  };
+  EXPECT_EQ(hint_for("h20x"), "did you mean \"h200\"?");
+  EXPECT_EQ(hint_for("h20"), "did you mean \"h200\" or \"sm_90\"?");
+  EXPECT_EQ(hint_for("hopper"), "did you mean \"sm_90\"?");
+  EXPECT_EQ(hint_for("mi300x"), "a GPU that is not listed is named by its architecture, as sm_90");
 }
 
 TEST(Target, MeasuredFactsAreOfTheirDeviceAlone) {
