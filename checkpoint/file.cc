@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -26,13 +27,39 @@ constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;  // Linux moves l
 
 std::string error_text(int number) { return std::generic_category().message(number); }
 
+// A part of such a name.
+bool is_hub_word(std::string_view word) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !word.empty() && word.front() != '.' && word.find_first_not_of(kLetters) == word.npos;
+}
+
 }  // namespace
+
+std::string hub_hint(const std::string& path) {
+  const std::size_t slash = path.find('/');
+  if (slash == path.npos) return {};
+  const std::string owner = path.substr(0, slash);
+  const std::string model = path.substr(slash + 1);
+  if (!is_hub_word(owner) || !is_hub_word(model)) return {};
+  for (const std::string_view end : {".json", ".safetensors", ".hdl"}) {
+    if (model.ends_with(end)) return {};
+  }
+  std::error_code none;
+  if (std::filesystem::exists(path, none) || std::filesystem::exists(owner, none)) return {};
+  return fmt::format(
+      "; if it is a model's name on Hugging Face, download its folder (hf download {} --local-dir "
+      "{}) and give that folder: Heddle reads local files alone",
+      path, model);
+}
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // O_NONBLOCK: opening a pipe that nobody writes must not hang; regular files do not heed it.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
-    refuse_file("checkpoint.open", fmt::format("cannot read {}: {}", path_, error_text(errno)));
+    const int reason = errno;
+    refuse_file("checkpoint.open", fmt::format("cannot read {}: {}{}", path_, error_text(reason),
+                                               reason == ENOENT ? hub_hint(path_) : ""));
   }
   struct stat info {};
   const int error = ::fstat(fd_, &info) == 0 ? 0 : errno;

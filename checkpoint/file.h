@@ -8,6 +8,10 @@
 
 namespace heddle {
 
+// What to do about a path that is not there and looks like a model's name on a hub ("owner/model"):
+// "; if it is ...", to follow the reason why it cannot be read. Empty for other paths.
+std::string hub_hint(const std::string& path);
+
 // A regular file, open for reading. read() may be called from any thread.
 class InputFile {
  public:

@@ -21,6 +21,47 @@ class BadInputTest(CommandTest):
                 self.assertIn("no/such/file.json", line)
                 self.assertIn("No such file", line)
 
+    def test_a_name_on_a_hub_is_no_path(self):
+        """A missing file that looks like one says what to do; other missing files do not."""
+        name = "meta-llama/Llama-3-8B"
+        calls = [("build", name, *H200), ("bundle", "create", "--specs", name, "--targets", "h200",
+                                          "-o", self.folder / "x.hdl"),
+                 ("repack", name, "-o", self.folder / "x.safetensors"),
+                 ("dequantize", name, "-o", self.folder / "x.safetensors"), ("kv-error", name)]
+        for call in calls:
+            with self.subTest(call[0]):
+                line = self.problem(*call, code=2)
+                self.assertIn(f"cannot read {name}: No such file", line)
+                self.assertIn("Hugging Face", line)
+                self.assertIn(f"hf download {name}", line)
+        for path in ("missing.json", "tests/missing", "no/such/folder", "some/config.json",
+                     "/meta-llama/Llama-3-8B", "../meta-llama"):
+            with self.subTest(path):
+                self.assertNotIn("Hugging Face", self.problem("build", path, *H200, code=2))
+
+    def test_types_and_gpus_that_others_call_so(self):
+        for dtype, meant in (("float16", '"fp16"'), ("half", '"fp16"'), ("bfloat16", '"bf16"'),
+                             ("fp8", '"fp8_e4m3" or "fp8_e5m2"')):
+            line = self.problem("plan", inline(activation={"dtype": dtype}), *H200, code=2)
+            self.assertIn(f"did you mean {meant}?", line)
+        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        line = self.problem("build", model, "--kv", "fp8", *H200, code=2)
+        self.assertIn("--kv: /dtype", line)
+        self.assertIn('did you mean "fp8_e4m3" or "fp8_e5m2"?', line)
+        for target, meant in (("h20", '"h200" or "sm_90"'), ("h20o", '"h200"'), ("ada", '"sm_89"')):
+            line = self.problem("plan", inline(), "--target", target, code=2)
+            self.assertIn(f"did you mean {meant}?", line)
+
+    def test_where_the_schema_is_says_nothing_of_the_kernel(self):
+        spec = self.file("spec.json", json.dumps({"$schema": "./heddle.schema.json", **SPEC}))
+        self.assertEqual(self.heddle("plan", spec, *H200, check=0).out,
+                         self.heddle("plan", inline(), *H200, check=0).out)
+        listed = self.file("list.json", "[" + spec.read_text() + "]")
+        self.assertEqual(self.heddle("build", listed, "--print-specs", check=0).out,
+                         self.heddle("build", f"[{inline()}]", "--print-specs", check=0).out)
+        line = self.problem("plan", json.dumps({"$schema": 1, **SPEC}), *H200, code=2)
+        self.assertIn("/$schema: must be a string", line)
+
     def test_directory(self):
         for command in READERS:
             with self.subTest(command):

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "checkpoint/file.h"
 #include "heddle/error.h"
 #include "tools/heddle/errors.h"
 
@@ -46,7 +47,10 @@ std::string read_file(const std::string& path) {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
   };
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rbe"));
-  if (file == nullptr) throw unreadable(path, error_text(errno));
+  if (file == nullptr) {
+    const int reason = errno;
+    throw unreadable(path, error_text(reason) + (reason == ENOENT ? hub_hint(path) : ""));
+  }
   return read_all(file.get(), path);
 }
 
