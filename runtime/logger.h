@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-// Any thread; the callback gets one call at a time. Without a callback it is silent.
+// Any thread; the callback gets one call at a time. With an empty one it is silent.
 class Logger {
  public:
   explicit Logger(LogCallback callback) : callback_(std::move(callback)) {}

@@ -10,6 +10,7 @@
 #include "runtime/bundled_tables.h"
 #include "runtime/device.h"
 #include "runtime/launch_checks.h"
+#include "runtime/log_threshold.h"
 #include "runtime/runtime_impl.h"
 
 namespace heddle {
@@ -70,7 +71,7 @@ Error Runtime::Impl::sealed_refusal(const Spec& spec) {
 }
 
 Runtime::Impl::Impl(RuntimeOptions options)
-    : logger(std::move(options.log)),
+    : logger(options.log ? std::move(options.log) : default_log()),
       builder(options, &logger),
       recorder(options, &logger),
       tuned(options.tuned_tables,

@@ -59,7 +59,7 @@ typedef struct heddle_runtime_options {
   int32_t disk_cache;      /* 0: memory only */
   int32_t strict;          /* not 0: compile nothing; what is missing is HEDDLE_ERROR_MISSING */
   int32_t jobs;            /* compilations at a time; 0: min(cores, 8) */
-  heddle_log_callback log; /* may be null */
+  heddle_log_callback log; /* null: to stderr what $HEDDLE_LOG asks for, else nothing */
   void* log_user;
   const heddle_text* read_only_roots; /* more read-only layers, searched after those of cache_dir */
   size_t read_only_root_count;

@@ -52,7 +52,9 @@ struct RuntimeOptions {
   // Python wheel.
   std::string nvrtc_dir;
   int jobs = 0;  // compilations at a time; 0: min(cores, 8)
-  // Called from any thread, one call at a time; it must not call the Runtime. None: silent.
+  // Called from any thread, one call at a time; it must not call the Runtime. None: messages of the
+  // level that $HEDDLE_LOG names (debug, info, warning, error, off) and above go to stderr; where
+  // it is not set, none do.
   LogCallback log;
 };
 
@@ -134,8 +136,9 @@ class HEDDLE_EXPORT Preparation {
 // opened on the first cache miss, libcuda on the first call that needs a device.
 class HEDDLE_EXPORT Runtime {
  public:
-  // Throws Error(kUsage) for a list that is malformed, a name with a null byte and negative jobs:
-  // "cache.roots", "tuned.list", "path.null_byte", "runtime.jobs".
+  // Throws Error(kUsage) for a list that is malformed, a name with a null byte, negative jobs and a
+  // $HEDDLE_LOG that names no level: "cache.roots", "tuned.list", "path.null_byte",
+  // "runtime.jobs", "log.level".
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;

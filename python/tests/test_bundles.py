@@ -51,6 +51,20 @@ def test_the_log_is_called_from_any_thread(heddle, tmp_path):
     assert any(level == "info" and text.startswith("compiled ") for level, text in lines)
 
 
+def test_without_a_log_the_variable_says_what_is_told(heddle, tmp_path, monkeypatch, capfd):
+    def told(level, name):
+        monkeypatch.setenv("HEDDLE_LOG", level)
+        heddle.build(dequantize(), "h200", runtime=heddle.Runtime(cache_dir=tmp_path / name))
+        return capfd.readouterr().err
+
+    assert told("", "first") == ""
+    assert told("info", "second").startswith("heddle: info: compiled heddle_dequantize")
+    assert told("off", "third") == ""
+    with pytest.raises(heddle.UsageError, match="HEDDLE_LOG") as caught:
+        told("loud", "fourth")
+    assert caught.value.code == "log.level"
+
+
 def test_a_log_that_raises_disturbs_nothing(heddle, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(args.exc_type))
