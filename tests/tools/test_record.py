@@ -5,7 +5,7 @@ import sys
 import unittest
 
 from bundle_case import TARGET, record_line
-from command import CommandTest, SPEC
+from command import HEDDLE, ROOT, CommandTest, SPEC, inline
 
 
 class RecordTest(CommandTest):
@@ -66,6 +66,32 @@ class RecordTest(CommandTest):
         self.assertEqual(done.out, "said\n")
         self.assertIn("1 specs", done.err)
         self.assertEqual(record.read_text(), record_line())
+
+    def test_what_is_compiled_without_a_gpu_is_recorded(self):
+        record = self.folder / "model.record"
+        self.environment["HEDDLE_RECORD"] = str(record)
+        target = ("--target", "h200")
+        model = ROOT / "examples/models/qwen2.5-0.5b-gptq/config.json"
+        self.heddle("build", model, *target, "--list", check=0)
+        self.heddle("plan", inline(), *target, check=0)
+        self.assertFalse(record.exists(), "nothing was asked for")
+        self.heddle("build", inline(), *target, check=0)
+        [line] = record.read_text().splitlines()
+        self.assertEqual(json.loads(line)["spec"]["name"], "small")
+        self.assertEqual(json.loads(line)["target"]["name"], "h200")
+        self.heddle("inspect", inline(name="other"), *target, check=0)
+        self.assertEqual(len(record.read_text().splitlines()), 2)
+        # What the record names is what the bundle holds.
+        bundle = self.folder / "model.hdl"
+        del self.environment["HEDDLE_RECORD"]
+        self.heddle("bundle", "create", "--specs", record, "-o", bundle, "--strict", check=0)
+        self.heddle("build", inline(), *target, "--strict", "--cache", f"ro:{bundle}", check=0)
+
+    def test_records_what_heddle_build_makes(self):
+        record = self.folder / "model.record"
+        done = self.heddle("record", "-o", record, "--", HEDDLE, "build", inline(), "--target",
+                           "h200", check=0)
+        self.assertIn("1 specs in", done.err)
 
     def test_a_command_that_cannot_run(self):
         self.problem("record", "-o", self.folder / "r", "--", "/nonexistent/program", code=2)

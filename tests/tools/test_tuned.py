@@ -84,6 +84,31 @@ class TunedTest(CommandTest):
         self.use("none")
         self.heddle("build", *arguments, "--strict", check=1)
 
+    def test_the_option_is_the_variable_for_one_call(self):
+        predicted = self.plan()
+        other = self.file("table.json", table(self.entry()))
+        tuned = ("--target", "a100", "--tuned", f"none:{other}")
+        plan = self.heddle_json("plan", inline(), *tuned)
+        names = [kernel["name"] for kernel in plan["kernels"]]
+        self.assertIn("M 1 to 16: tiles, of table a100", plan["reasons"])
+        self.assertNotEqual(names, [kernel["name"] for kernel in predicted["kernels"]])
+        rendered = self.heddle_json("render", inline(), *tuned, "--all")["sources"]
+        self.assertEqual([source["kernel"] for source in rendered], names)
+        self.heddle("build", inline(), *tuned, check=0)
+        inspected = self.heddle_json("inspect", inline(), *tuned, "--strict")["kernels"]
+        self.assertEqual([kernel["kernel"] for kernel in inspected], names)
+        [one] = self.heddle_json("explain", inline(), *tuned, "--m", 16)["explanations"]
+        self.assertIn("the tuned table a100 has it", one["why"])
+        bundle = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "a100", "-o", bundle,
+                    "--strict", "--tuned", f"none:{other}", check=0)
+        self.use(other)
+        self.assertEqual(self.heddle_json("plan", inline(), "--target", "a100", "--tuned", "none"),
+                         predicted, "the option goes before the variable")
+        for command in ("plan", "render", "explain", "build", "inspect", "run", "bench"):
+            line = self.problem(command, inline(), "--tuned", "", code=2)
+            self.assertIn("--tuned", line)
+
     def test_what_cannot_be_used_is_told(self):
         self.use(self.file("table.json", table(self.entry(kernel="none such"))))
         reasons = self.plan()["reasons"]

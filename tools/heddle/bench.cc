@@ -238,6 +238,7 @@ void add_bench_command(CLI::App& app, Action* action) {
       ->excludes("--sweep")
       ->excludes("--behind");
   add_device_target_option(*command, &options->target);
+  add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
   command->footer(

@@ -32,6 +32,7 @@
 #include "tools/heddle/pack_options.h"
 #include "tools/heddle/printable.h"
 #include "tools/heddle/progress.h"
+#include "tools/heddle/record_plans.h"
 #include "tools/heddle/unused_entries.h"
 
 namespace heddle {
@@ -107,6 +108,13 @@ void resolve_operations(const TunedTables& tables, Build* build) {
       take_kernel(i, build->unserved.back().reasons, &build->model);
     }
   }
+}
+
+void record_specs(const Build& build, const CompileOptions& options) {
+  std::vector<const Plan*> plans;
+  plans.reserve(build.operations.size());
+  for (const BuiltOperation& operation : build.operations) plans.push_back(&operation.plan);
+  record_plans(plans, options);
 }
 
 std::vector<Source> render_operations(Build* build) {
@@ -226,10 +234,12 @@ int build_model(const BuildOptions& options, Runtime& runtime, Model model) {
   if (options.first) check_first(build.operations, parse_first(*options.first));
   build.listed = options.list;
   if (options.list) build.operations.clear();
+  const bool on_device = options.target.empty() && !options.list;
+  if (!on_device) record_specs(build, options.compile);  // else the runtime does
   compile(options, since, &runtime, &build);
   build.total_ms = since.wall_ms();
   build.processor_ms = since.processor_ms();
-  if (options.target.empty() && !options.list) check_on_device(&runtime, !options.json, &build);
+  if (on_device) check_on_device(&runtime, !options.json, &build);
 
   if (options.json) {
     print_json(build_json(build));
@@ -278,6 +288,7 @@ void add_build_command(CLI::App& app, Action* action) {
   add_layer_options(*command, &options->pack);
   add_target_option(*command, &options->target);
   add_first_option(*command, &options->first);
+  add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,
                     "only print the specs of the model's kernels, as a list that build takes");

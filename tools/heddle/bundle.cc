@@ -34,7 +34,7 @@ void add_create(CLI::App& parent, Action* action) {
   command->add_option("-o,--output", options->output, "the bundle, a name that ends in .hdl")
       ->type_name("FILE")
       ->required();
-  add_tuned_option(*command, &options->tuned);
+  add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);
   command->add_flag("--no-source", options->no_source,
                     "leave the CUDA text and the PTX of the kernels out");

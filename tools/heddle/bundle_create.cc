@@ -171,9 +171,7 @@ int create_bundle(const BundleCreateOptions& options) {
       pairs.push_back(std::move(pair));
     }
   }
-  RuntimeOptions with_tables = runtime_options(options.compile);
-  with_tables.tuned_tables = options.tuned;
-  Runtime runtime(std::move(with_tables));
+  Runtime runtime(runtime_options(options.compile));
   const std::vector<std::string> unused = unused_of(pairs, runtime.tuned_tables());
   Progress progress(!options.json);
   const BundleReport report = write_bundle(

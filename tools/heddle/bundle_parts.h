@@ -17,7 +17,6 @@ struct BundleCreateOptions {
   PackCommandOptions pack;
   std::vector<std::string> targets;
   std::string output;
-  std::string tuned;
   CompileOptions compile;
   bool no_source = false;
   bool json = false;

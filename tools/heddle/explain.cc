@@ -121,6 +121,7 @@ void add_explain_command(CLI::App& app, Action* action) {
                     "also the parameters that predicted times are made of, and where each value is "
                     "from");
   add_target_option(*command, &options->target);
+  add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
   command->footer(

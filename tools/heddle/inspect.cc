@@ -21,6 +21,7 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/printable.h"
+#include "tools/heddle/record_plans.h"
 #include "tools/heddle/unused_entries.h"
 
 namespace heddle {
@@ -140,6 +141,7 @@ int run(const InspectOptions& options) {
   std::vector<Source> sources;
   sources.reserve(wanted.size());
   for (const std::size_t kernel : wanted) sources.push_back(render(plan, kernel));
+  record_plans({&plan}, options.compile);
   const std::vector<BuildResult> results = runtime.build(sources);
 
   check_ptx(results);
@@ -167,6 +169,7 @@ void add_inspect_command(CLI::App& app, Action* action) {
       app.add_subcommand("inspect", "Show what the compiler made: registers, PTX, instructions");
   command->add_option("SPEC", options->spec, kSpecHelp)->required();
   add_target_option(*command, &options->target);
+  add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);
   add_m_option(*command, &options->m, "only the kernel that serves this M; default all");
   command->add_flag("--ptx", options->ptx, "print the PTX too, with the summary in comments");

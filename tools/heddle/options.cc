@@ -9,6 +9,7 @@
 #include "cache/cache_roots.h"
 #include "cache/usable_roots.h"
 #include "heddle/error.h"
+#include "runtime/log_threshold.h"
 #include "tools/heddle/errors.h"
 
 namespace heddle {
@@ -50,9 +51,9 @@ void add_baseline_option(CLI::App& command, std::string* baseline) {
       ->check(CLI::IsMember({"cublas"}));
 }
 
-void add_tuned_option(CLI::App& command, std::string* list) {
+void add_tuned_option(CLI::App& command, CompileOptions* options) {
   command
-      .add_option("--tuned", *list,
+      .add_option("--tuned", options->tuned,
                   "files of tuned tables to plan with, as in first.json:second.json, or none; "
                   "default $HEDDLE_TUNED")
       ->type_name("LIST")
@@ -99,8 +100,10 @@ RuntimeOptions runtime_options(const CompileOptions& options) {
   runtime.cache_dir = options.cache_dir;
   runtime.jobs = options.jobs;
   runtime.strict = options.strict;
-  runtime.log = [](LogLevel level, std::string_view text) {
-    if (level >= LogLevel::kWarning) print_problem(one_line(text));
+  runtime.tuned_tables = options.tuned;
+  runtime.log = [threshold = log_threshold(LogThreshold::kWarning)](LogLevel level,
+                                                                    std::string_view text) {
+    if (is_told(level, threshold)) print_problem(one_line(text));
   };
   return runtime;
 }

@@ -28,6 +28,7 @@ inline constexpr const char* kModelHelp =
 
 struct CompileOptions {
   std::string cache_dir;
+  std::string tuned;
   int jobs = 0;
   bool strict = false;
 };
@@ -38,8 +39,8 @@ void add_target_option(CLI::App& command, std::string* target);
 void add_device_target_option(CLI::App& command, std::string* target);
 // --baseline cublas
 void add_baseline_option(CLI::App& command, std::string* baseline);
-// --tuned LIST
-void add_tuned_option(CLI::App& command, std::string* list);
+// --tuned LIST, of a command that plans kernels.
+void add_tuned_option(CLI::App& command, CompileOptions* options);
 void add_cache_option(CLI::App& command, std::string* cache_dir);
 void add_compile_options(CLI::App& command, CompileOptions* options);
 // --m with one value or a list "1,7,64".
@@ -48,7 +49,8 @@ CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
                                const std::string& help);
 
 // Throws Error(kFile, "cache.unusable") where --cache names a layer that is of no use; the cache of
-// the environment is not asked for by name, and is a warning then.
+// the environment is not asked for by name, and is a warning then. Warnings and errors go to
+// stderr, or what $HEDDLE_LOG asks for.
 RuntimeOptions runtime_options(const CompileOptions& options);
 
 // The target of that name or, for an empty name, the device at hand. Throws Error(kUsage) for an

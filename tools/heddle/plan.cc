@@ -23,6 +23,7 @@ namespace {
 struct PlanOptions {
   std::string spec;
   std::string target;
+  CompileOptions compile;  // --tuned alone
   bool prove = false;
   bool json = false;
 };
@@ -61,7 +62,7 @@ void print_text(const Plan& plan, const DecodeProof* proof) {
 }
 
 int run(const PlanOptions& options) {
-  Runtime runtime;
+  Runtime runtime(runtime_options(options.compile));
   const Spec spec = read_spec(options.spec);
   const Plan plan = resolve(spec, choose_target(options.target, runtime), runtime.tuned_tables());
   DecodeProof proof;
@@ -85,6 +86,7 @@ void add_plan_command(CLI::App& app, Action* action) {
   CLI::App* command = app.add_subcommand("plan", "Explain every decision made for a spec");
   command->add_option("SPEC", options->spec, kSpecHelp)->required();
   add_target_option(*command, &options->target);
+  add_tuned_option(*command, &options->compile);
   command->add_flag("--prove", options->prove,
                     "execute the decode plan on the host for every code and compare exactly");
   add_json_option(*command, &options->json);

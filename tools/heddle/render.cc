@@ -25,6 +25,7 @@ namespace {
 struct RenderOptions {
   std::string spec;
   std::string target;
+  CompileOptions compile;  // --tuned alone
   std::int64_t m = 0;
   bool all = false;
   bool json = false;
@@ -38,7 +39,7 @@ nlohmann::ordered_json to_json(const Source& source, const Plan& plan, std::size
 }
 
 int run(const RenderOptions& options) {
-  Runtime runtime;
+  Runtime runtime(runtime_options(options.compile));
   const Spec spec = read_spec(options.spec);
   const Plan plan = resolve(spec, choose_target(options.target, runtime), runtime.tuned_tables());
   std::vector<std::size_t> kernels;
@@ -69,6 +70,7 @@ void add_render_command(CLI::App& app, Action* action) {
   CLI::App* command = app.add_subcommand("render", "Print a kernel's CUDA source");
   command->add_option("SPEC", options->spec, kSpecHelp)->required();
   add_target_option(*command, &options->target);
+  add_tuned_option(*command, &options->compile);
   CLI::Option* m = add_m_option(*command, &options->m,
                                 "the kernel that serves this M; default the smallest of the spec");
   command->add_flag("--all", options->all, "every kernel of the spec, one after the other")

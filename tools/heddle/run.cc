@@ -117,6 +117,7 @@ void add_run_command(CLI::App& app, Action* action) {
   command->add_option("--seed", options->seed, "of the random data; default 1")->type_name("N");
   add_baseline_option(*command, &options->baseline);
   add_device_target_option(*command, &options->target);
+  add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
   command->footer(

@@ -156,6 +156,7 @@ void add_tune_command(CLI::App& app, Action* action) {
       ->add_option("-o,--out", options->run.out,
                    "file of the table; one that is there is merged with what is measured")
       ->type_name("FILE");
+  add_tuned_option(*command, &options->run.compile);
   add_compile_options(*command, &options->run.compile);
   add_json_option(*command, &options->run.json);
   command->footer(
