@@ -6,9 +6,11 @@ import unittest
 from command import CommandTest
 
 COMMANDS = ["build", "render", "plan", "explain", "inspect", "schema", "targets", "models", "run", "bench",
-            "tune", "cache", "bundle", "record", "repack", "dequantize"]
+            "tune", "cache", "bundle", "record", "repack", "dequantize", "help", "version"]
+DASHED = ["kv-error"]
 COMPILING = ["build", "explain", "inspect", "run", "bench", "tune"]
 WITH_TARGET = ["build", "render", "plan", "explain", "inspect"]
+PLANNING = [*COMPILING, "render", "plan"]
 
 
 class HelpTest(CommandTest):
@@ -17,19 +19,21 @@ class HelpTest(CommandTest):
         return self.heddle(*words, "--help", check=0).out
 
     def test_top_names_every_command(self):
-        listed = re.findall(r"^  (\w+) ", self.help().split("Subcommands:")[1], re.M)
-        self.assertEqual(listed, COMMANDS)
+        listed = re.findall(r"^  ([\w-]+) ", self.help().split("Subcommands:")[1], re.M)
+        self.assertEqual([name for name in listed if "-" not in name], COMMANDS)
+        self.assertEqual([name for name in listed if "-" in name], DASHED)
 
     def test_every_command_has_an_example_of_itself(self):
-        for command in COMMANDS:
+        for command in COMMANDS + DASHED:
             with self.subTest(command):
                 text = self.help(command)
                 self.assertIn(f"  heddle {command}", text.split("Example:")[1])
                 self.assertIn(f"heddle {command}", text.splitlines()[1])
 
     def test_every_command_takes_json(self):
-        # record's output is another program's.
-        for words in [[c] for c in COMMANDS if c not in ("cache", "bundle", "record")] + [
+        # record's output is another program's, help's is text.
+        for words in [[c] for c in COMMANDS + DASHED
+                      if c not in ("cache", "bundle", "record", "help")] + [
                 ["cache", part] for part in ("list", "verify", "clear")] + [
                 ["bundle", part] for part in ("create", "list", "verify", "extract")]:
             with self.subTest(words):
@@ -43,9 +47,23 @@ class HelpTest(CommandTest):
                     self.assertIn(option, text)
         for command in WITH_TARGET:
             self.assertIn("--target", self.help(command))
+        for words in [[c] for c in PLANNING] + [["bundle", "create"]]:
+            self.assertIn("--tuned", self.help(*words))
 
     def test_version(self):
-        self.assertRegex(self.heddle("--version", check=0).out, r"^heddle \d+\.\d+\.\d+\n$")
+        text = self.heddle("--version", check=0).out
+        self.assertRegex(text, r"^heddle \d+\.\d+\.\d+\n$")
+        for words in (("-V",), ("version",)):
+            self.assertEqual(self.heddle(*words, check=0).out, text)
+        self.assertEqual("heddle " + self.heddle_json("version")["version"] + "\n", text)
+
+    def test_help_is_a_command_too(self):
+        self.assertEqual(self.heddle("help", check=0).out, self.help())
+        for words in [[c] for c in COMMANDS + DASHED] + [["bundle", "create"]]:
+            with self.subTest(words):
+                self.assertEqual(self.heddle("help", *words, check=0).out, self.help(*words))
+        self.assertIn('did you mean "build"?', self.problem("help", "bulid", code=2))
+        self.assertIn('did you mean "list"?', self.problem("help", "cache", "lst", code=2))
 
 
 class CommandLineTest(CommandTest):
@@ -56,11 +74,25 @@ class CommandLineTest(CommandTest):
     def test_unknown_command(self):
         self.assertIn("wibble", self.problem("wibble", code=2))
 
+    def test_the_nearest_command_and_option_are_offered(self):
+        for words, meant in ((("bulid", "x"), "build"), (("compile",), "build"),
+                             (("benchmark",), "bench"), (("cache", "clean"), "clear"),
+                             (("build", "x", "--targets", "h200"), "--target"),
+                             (("build", "x", "--gpu=h200"), "--target"),
+                             (("build", "--targets", "h200"), "--target"),
+                             (("plan", "-", "--json", "--tunde", "x"), "--tuned"),
+                             (("bundle", "create", "--spec", "x", "-o", "y"), "--specs")):
+            with self.subTest(words):
+                line = self.problem(*words, code=2)
+                self.assertIn(f'(did you mean "{meant}"?)', line)
+                self.assertIn("see heddle", line)
+        self.assertNotIn("did you mean", self.problem("wibble", code=2))
+
     def test_unknown_option_of_every_command(self):
         for command in COMMANDS:
             with self.subTest(command):
                 words = [command, "list"] if command in ("cache", "bundle") else [command]
-                if command not in ("schema", "targets", "models", "cache", "record"):
+                if command not in ("schema", "targets", "models", "cache", "record", "version"):
                     words.append("-")
                 if command in ("repack", "dequantize"):
                     words += ["-o", "out"]

@@ -3,10 +3,10 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <vector>
 
 #include "heddle/error.h"
 #include "heddle/version.h"
+#include "tools/heddle/command_line.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 void add_commands(CLI::App& app, Action* action) {
-  app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  app.set_version_flag("-V,--version", "heddle " HEDDLE_VERSION);
   app.require_subcommand(1);
   add_build_command(app, action);
   add_render_command(app, action);
@@ -34,34 +34,12 @@ void add_commands(CLI::App& app, Action* action) {
   add_repack_command(app, action);
   add_dequantize_command(app, action);
   add_kv_error_command(app, action);
+  add_help_command(app, action);
+  add_version_command(app, action);
   app.footer(
       "Exit codes: 0 done, 1 the work failed or cannot be done, 2 the command line\n"
       "or an input is wrong.\n"
       "heddle COMMAND --help explains a command and gives an example.");
-}
-
-// "heddle cache list": the command line's words up to the innermost subcommand.
-std::string named_command(const CLI::App& app) {
-  const std::vector<CLI::App*> named = app.get_subcommands();
-  return app.get_name() + (named.empty() ? "" : " " + named_command(*named.front()));
-}
-
-std::string help_of(const CLI::App& app, const std::string& prefix = "") {
-  const std::vector<CLI::App*> named = app.get_subcommands();
-  if (named.empty()) return app.help(prefix);
-  return help_of(*named.front(), prefix + (prefix.empty() ? "" : " ") + app.get_name());
-}
-
-// CLI11 tells of a missing subcommand where there is one that it does not know.
-std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> named = app.get_subcommands();
-  if (!named.empty()) return complaint(*named.front(), error);
-  const std::vector<std::string> unknown = app.remaining();
-  const bool has_commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
-  if (has_commands && !unknown.empty()) {
-    return "there is no command or option " + unknown.front();
-  }
-  return one_line(error.what());
 }
 
 int parse_and_run(int argc, char** argv) {
