@@ -15,10 +15,13 @@ Plan with_kernel(const Plan& plan, PlannedKernel kernel) {
 
 }  // namespace
 
-bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b) {
+bool is_same_configuration(const PlannedKernel& a, const PlannedKernel& b) {
   return a.family == b.family && kernel_label(a) == kernel_label(b) && a.threads == b.threads &&
-         a.shared_bytes == b.shared_bytes && a.blocks_per_sm == b.blocks_per_sm &&
-         a.family->json(a) == b.family->json(b);
+         a.shared_bytes == b.shared_bytes && a.blocks_per_sm == b.blocks_per_sm;
+}
+
+bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b) {
+  return is_same_configuration(a, b) && a.family->json(a) == b.family->json(b);
 }
 
 MRange step_of(const GemmShape& shape, std::int64_t m) {

@@ -18,6 +18,10 @@ MRange step_of(const GemmShape& shape, std::int64_t m);
 // serve. Kernels of one label may differ: some are compiled for the last M of their step.
 bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b);
 
+// Whether two kernels have the same launch and label: they may be compiled for other numbers of
+// tokens.
+bool is_same_configuration(const PlannedKernel& a, const PlannedKernel& b);
+
 // A plan with one kernel, which serves the step of M that m lies in, and its predicted time at m.
 struct CandidatePlan {
   Plan plan;

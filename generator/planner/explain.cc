@@ -68,7 +68,16 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
   one.m = m;
   one.step = step_of(plan.spec.gemm().shape, m);
   one.candidates = candidate_plans(plan, m);
-  // The plan's own comes first.
+  // The plan's own comes first. It may also be a candidate of this step alone, as which it takes
+  // the same time: that is no choice to show.
+  const CandidatePlan& chosen = one.candidates.front();
+  const auto is_its_twin = [&chosen](const CandidatePlan& other) {
+    return other.us == chosen.us &&
+           is_same_configuration(other.plan.kernels.front(), chosen.plan.kernels.front());
+  };
+  one.candidates.erase(
+      std::remove_if(one.candidates.begin() + 1, one.candidates.end(), is_its_twin),
+      one.candidates.end());
   const double own = one.candidates.front().us;
   const auto faster = [own](const CandidatePlan& other) { return other.us < own; };
   const auto place = std::find_if_not(one.candidates.begin() + 1, one.candidates.end(), faster);

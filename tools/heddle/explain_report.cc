@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "generator/families/registry.h"
+#include "generator/planner/candidates.h"
 #include "generator/planner/choose.h"
 #include "generator/planner/measured_costs.h"
 #include "tools/heddle/table.h"
@@ -17,6 +18,14 @@ using nlohmann::ordered_json;
 
 const PlannedKernel& kernel_of(const CandidatePlan& candidate) {
   return candidate.plan.kernels.front();
+}
+
+// What tells the row from others: the plan's own, or the same configuration for fewer tokens.
+std::string mark_of(const Explanation& one, std::size_t place) {
+  if (place == one.chosen) return "the plan's";
+  const PlannedKernel& kernel = kernel_of(one.candidates[place]);
+  if (!is_same_configuration(kernel, kernel_of(one.candidates[one.chosen]))) return "";
+  return fmt::format("the same for M {} to {} alone", kernel.size_min, kernel.size_max);
 }
 
 std::string grid_text(const KernelLaunch& launch) {
@@ -39,7 +48,7 @@ std::vector<std::string> row_of(const Explanation& one, std::size_t place,
   cells.push_back(fmt::format("{}", kernel.threads));
   cells.push_back(fmt::format("{}", kernel.shared_bytes));
   cells.push_back(fmt::format("{}", register_budget(kernel, candidate.plan.target)));
-  cells.emplace_back(place == one.chosen ? "the plan's" : "");
+  cells.push_back(mark_of(one, place));
   return cells;
 }
 
@@ -50,6 +59,7 @@ ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredU
   ordered_json json = {{"place", place + 1},
                        {"family", kernel.family->name()},
                        {"kernel", kernel_label(kernel)},
+                       {"m", {kernel.size_min, kernel.size_max}},
                        {"predicted_us", candidate.us}};
   const auto found = measured.find(place);
   if (found != measured.end()) json["measured_us"] = found->second;
