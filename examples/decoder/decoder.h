@@ -42,10 +42,10 @@ class Decoder {
     lengths_ = allocate(4 * model.sequences);
     for (int i = 0; i < model.layers; ++i) layers_.push_back(load_layer(i, pages));
     final_norm_ = upload("model.norm.weight", model.hidden);
-    const auto& embeddings = model.sixteen_bits(model.reader.tensor("model.embed_tokens.weight"),
+    const auto& embeddings = model.sixteen_bits(model.reader->tensor("model.embed_tokens.weight"),
                                                 model.vocabulary * model.hidden);
     embeddings_.resize(embeddings.bytes);
-    model.reader.read(embeddings, embeddings_.data(), embeddings.bytes);
+    model.reader->read(embeddings, embeddings_.data(), embeddings.bytes);
     head_.push_back(load("lm_head", model.head, model.norm(model.head)));
 
     const heddle::AttentionShape& shape = model.attend.decode_attention().shape;
@@ -141,20 +141,20 @@ class Decoder {
   }
   Output upload(const heddle::CheckpointTensor& tensor) {
     const Output memory = allocate(tensor.bytes);
-    uploader_.read(model_.reader, tensor, memory);
+    uploader_.read(*model_.reader, tensor, memory);
     return memory;
   }
   Output upload(const std::string& name, std::int64_t elements) {
-    return upload(model_.sixteen_bits(model_.reader.tensor(name), elements));
+    return upload(model_.sixteen_bits(model_.reader->tensor(name), elements));
   }
 
   // `before`: of what makes its X.
   Linear load(const std::string& name, const heddle::Spec& spec,
               const std::optional<heddle::Spec>& before) {
-    const heddle::CheckpointLayer& layer = model_.reader.layer(name);
+    const heddle::CheckpointLayer& layer = model_.reader->layer(name);
     const auto [n, k] = std::pair(spec.gemm().shape.n, spec.gemm().shape.k);
     const Output weights = allocate(layer.packed.bytes);
-    uploader_.pack(model_.reader, layer, weights);
+    uploader_.pack(*model_.reader, layer, weights);
     Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}, {}, false, false, {}};
     linear.args.weights = weights;
     if (before) {

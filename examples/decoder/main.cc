@@ -8,7 +8,7 @@
 constexpr const char* kUsage =
     R"(usage: heddle_decoder FOLDER --prompt 1,2,3 [--prompt 4,5 ...] [--tokens N] [--batch N]
                       [--kv DTYPE[:GRANULARITY[:GROUP]]] [--time]
-       heddle_decoder FOLDER --specs --batch N [--kv ...] [--activations 16]
+       heddle_decoder FOLDER|CONFIG --specs --batch N [--kv ...] [--activations 16]
 
 Prints the tokens that follow each prompt.
   --tokens  how many of them; 32 if not given
@@ -16,7 +16,8 @@ Prints the tokens that follow each prompt.
   --kv      the cache; int8:head if not given
   --time    also the median of a step's graph in ms
   --activations 16: X has 16 bits where the checkpoint says 8, too
-  --specs   print the specs of all kernels, a list that heddle build takes; needs no GPU
+  --specs   print the specs of all kernels, a list that heddle build takes; needs no GPU, and no
+            weights: a config.json will do
 )";
 
 int number(const std::string& option, const std::string& text) {
@@ -67,7 +68,7 @@ int main(int argc, char** argv) try {
   const Model model(args[1], options["--kv"], std::max(batch, prompts.size()),
                     has_device ? runtime.device_target().arch() : 0,
                     number("--activations", options["--activations"]));
-  for (const std::string& note : model.reader.notes()) std::cerr << "note: " << note << "\n";
+  for (const std::string& note : model.notes) std::cerr << "note: " << note << "\n";
   const std::vector<heddle::Spec> specs = model.specs();  // names a layer that is not there
   if (print_specs) {
     for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -76,6 +77,7 @@ int main(int argc, char** argv) try {
     std::cout << "\n]\n";
     return 0;
   }
+  if (!model.reader) throw std::runtime_error(args[1] + " has no weights: --specs can do without");
   for (std::size_t s = 0; prompts.size() < batch; ++s) prompts.push_back(prompts[s]);
   if (!has_device) {
     std::cout << "no GPU: " << why_not << "\n";

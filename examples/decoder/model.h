@@ -1,9 +1,12 @@
-// A checkpoint, and the specs of all kernels that decoding it takes. Needs no GPU.
+// A checkpoint, and the specs of all kernels that decoding it takes. Needs no GPU; specs need no
+// weights either.
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,18 +22,33 @@ inline constexpr const char* kMatrices[] = {"self_attn.qkv_proj", "self_attn.o_p
                                             "mlp.gate_up_proj", "mlp.down_proj"};
 
 struct Model {
-  // `kv` names the cache: "int8:head". `arch` is the GPU's, 0 for any, and with `activation_bits`
-  // says whether matrices that the checkpoint quantises so take X of 8 bits: CheckpointOptions.
-  // Throws with the reason for what this engine does not serve.
-  Model(const std::string& folder, const std::string& kv, std::int64_t batch, int arch = 0,
+  // `place` is a checkpoint's folder or, for specs alone, a config.json or a folder with nothing
+  // but that. `kv` names the cache: "int8:head". `arch` is the GPU's, 0 for any, and with
+  // `activation_bits` says whether matrices that the checkpoint quantises so take X of 8 bits:
+  // CheckpointOptions. Throws with the reason for what this engine does not serve.
+  Model(const std::string& place, const std::string& kv, std::int64_t batch, int arch = 0,
         int activation_bits = 0)
-      : reader(folder, options(arch, activation_bits)), sequences(batch) {
-    std::ifstream file(folder + "/config.json");
+      : sequences(batch) {
+    if (has_tensors(place)) reader.emplace(place, options(arch, activation_bits));
+    const bool is_folder = std::filesystem::is_directory(place);
+    const std::string path = is_folder ? place + "/config.json" : place;
+    std::ifstream file(path);
+    if (!file) refuse("cannot read " + path + ": it takes a checkpoint's folder or a config.json");
     const std::string config(std::istreambuf_iterator<char>(file), {});
     heddle::ModelConfigTexts texts;
     texts.config = config;
-    texts.plain_too = true;  // how layers are quantised is the reader's to know
+    texts.plain_too = true;  // how layers are quantised is the reader's to know, if there is one
+    if (!reader) {
+      texts.gated = texts.dense = true;
+      texts.arch = arch;
+      texts.activation_bits = activation_bits;
+    }
     const heddle::Model model = heddle::model_from_config(texts);
+    if (reader) {
+      notes = reader->notes();
+    } else {
+      take_matrices(model);
+    }
     const heddle::Model cache =
         heddle::cache_model_from_config(config, heddle::kv_block_from_words(kv));
     if (model.model_type != "llama" && model.model_type != "qwen3") {
@@ -55,7 +73,7 @@ struct Model {
 
     epsilon = static_cast<float>(model.norm_epsilon);
     // lm_head is for one token of each sequence, and logits are FP32.
-    heddle::GemmSpec gemm = reader.layer("lm_head").spec.gemm();
+    heddle::GemmSpec gemm = matrix_of("lm_head").gemm();
     expect("lm_head", gemm, vocabulary, hidden);
     gemm.shape.m_min = gemm.shape.m_max = sequences;
     gemm.output = heddle::DType::kFp32;
@@ -67,6 +85,21 @@ struct Model {
   static std::string name_of(int layer, const std::string& module) {
     return "model.layers." + std::to_string(layer) + "." + module;
   }
+  // Whether there are weights, not only what a config says of them.
+  static bool has_tensors(const std::string& place) {
+    if (!std::filesystem::is_directory(place)) return false;
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      if (entry.path().extension() == ".safetensors") return true;
+    }
+    return false;
+  }
+  // The spec of a matrix, for any number of rows: of the tensors or, without them, of the config.
+  const heddle::Spec& matrix_of(const std::string& name) const {
+    if (reader) return reader->layer(name).spec;
+    const auto found = matrices_.find(name);
+    if (found == matrices_.end()) refuse("by config.json there is no kernel of " + name);
+    return found->second;
+  }
   // The tensor, if it has what launches take: so many elements of the activations' type.
   const heddle::CheckpointTensor& sixteen_bits(const heddle::CheckpointTensor& tensor,
                                                std::int64_t elements) const {
@@ -77,12 +110,12 @@ struct Model {
   // those of the buffers, which follow from the config.
   heddle::Spec linear(int layer, Matrix matrix) const {
     const std::string name = name_of(layer, kMatrices[matrix]);
-    heddle::GemmSpec gemm = reader.layer(name).spec.gemm();
+    heddle::GemmSpec gemm = matrix_of(name).gemm();
     const heddle::AttentionShape& shape = attend.decode_attention().shape;
     const std::int64_t heads = std::int64_t{shape.heads} * shape.head_dim;
     const std::int64_t cached = std::int64_t{2} * shape.kv_heads * shape.head_dim;
     const std::int64_t inner =
-        reader.layer(name_of(0, kMatrices[kGateUp])).spec.gemm().shape.n / 2;  // gates and ups
+        matrix_of(name_of(0, kMatrices[kGateUp])).gemm().shape.n / 2;  // gates and ups
     const std::int64_t columns_of_y[] = {heads + cached, hidden, inner, hidden};
     const std::int64_t columns_of_x[] = {hidden, heads, hidden, inner};
     expect(name, gemm, columns_of_y[matrix], columns_of_x[matrix]);
@@ -144,7 +177,8 @@ struct Model {
     return options;
   }
 
-  heddle::CheckpointReader reader;
+  std::optional<heddle::CheckpointReader> reader;  // none: there are only specs
+  std::vector<std::string> notes;                  // what a user should know of the weights
   std::int64_t sequences, hidden, vocabulary;
   int layers;
   float epsilon;
@@ -152,6 +186,19 @@ struct Model {
   heddle::Spec append, attend, attend_chunk, head;
 
  private:
+  // What the reader would find, as the config describes it.
+  void take_matrices(const heddle::Model& model) {
+    for (const heddle::ModelLayer& layer : model.layers) {
+      if (layer.kernel < 0) continue;
+      const std::string& part = layer.parts.at(0).path;  // "self_attn.q_proj" of "qkv_proj"
+      const std::string module = part.substr(0, part.rfind('.') + 1) + layer.name;
+      const heddle::Spec& spec = model.kernels[layer.kernel].spec;
+      if (layer.layers.empty()) matrices_.emplace(module, spec);
+      for (const int i : layer.layers) matrices_.emplace(name_of(i, module), spec);
+    }
+    notes = model.notes;
+    notes.insert(notes.end(), model.assumptions.begin(), model.assumptions.end());
+  }
   // Rows that become a matrix's X.
   heddle::RowTransformSpec rows(const heddle::Spec& matrix) const {
     const heddle::GemmSpec& gemm = matrix.gemm();
@@ -173,4 +220,6 @@ struct Model {
     }
     return row;
   }
+
+  std::map<std::string, heddle::Spec> matrices_;  // of the config, where there is no reader
 };

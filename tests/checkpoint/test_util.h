@@ -1,4 +1,4 @@
-// Folders, small safetensors files and packers of foreign formats for the tests of this folder.
+// Folders and small safetensors files for the tests of this folder.
 #ifndef HEDDLE_TESTS_CHECKPOINT_TEST_UTIL_H_
 #define HEDDLE_TESTS_CHECKPOINT_TEST_UTIL_H_
 
@@ -15,6 +15,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "tests/temporary_folder.h"
+#include "tools/sample_model/tensor_file.h"
 
 namespace heddle {
 
@@ -35,43 +36,7 @@ inline std::string safetensors(std::string_view header, std::string_view data) {
   return file.append(header).append(data);
 }
 
-struct TestTensor {
-  std::string name;
-  TensorType type;
-  std::vector<std::int64_t> shape;
-  std::vector<std::uint8_t> bytes;
-};
-
-template <class T>
-std::vector<std::uint8_t> bytes_of_values(const std::vector<T>& values) {
-  std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-inline void write_tensors(const std::string& path, const std::vector<TestTensor>& tensors) {
-  std::vector<TensorInfo> infos;
-  for (const TestTensor& tensor : tensors) {
-    infos.push_back({tensor.name, tensor.type, tensor.shape, 0, 0});
-  }
-  SafetensorsWriter writer(path, infos, {});
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    writer.write(i, 0, tensors[i].bytes.data(), tensors[i].bytes.size());
-  }
-  writer.commit();
-}
-
-// Value `i` of `values` to bits [i * bits, ...) of a stream of words.
-inline std::vector<std::uint32_t> pack_stream(const std::vector<std::uint32_t>& values, int bits) {
-  std::vector<std::uint32_t> words((values.size() * static_cast<std::size_t>(bits) + 31) / 32);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (int b = 0; b < bits; ++b) {
-      const std::size_t bit = i * static_cast<std::size_t>(bits) + static_cast<std::size_t>(b);
-      words[bit / 32] |= (values[i] >> b & 1U) << (bit % 32);
-    }
-  }
-  return words;
-}
+using TestTensor = SampleTensor;
 
 }  // namespace heddle
 

@@ -7,6 +7,7 @@
 
 #include "tests/checkpoint/test_util.h"
 #include "tests/decoder/reference.h"
+#include "tools/sample_model/eight_bits.h"
 
 namespace heddle {
 
@@ -28,15 +29,6 @@ SmallModel small_llama(bool quantised_head = false);
 // `act_order` columns are permuted.
 SmallModel small_qwen3(bool act_order);
 // Llama with weights and activations of eight bits, BF16 around them, an lm_head of 16 bits.
-enum class EightBits {
-  kInt8,            // compressed-tensors: a scale per token and channel
-  kInt8Zeros,       // and a zero point per token
-  kFp8,             // "fp8": a scale per token and tensor
-  kFp8Static,       // the activations' scale is in the checkpoint
-  kFp8Unscaled,     // compressed-tensors: one scale for all of X, found at run time: one per token
-  kFp8Blocks,       // a scale per block of 128 x 128 weights, and per token and 128 columns
-  kFp8PowerBlocks,  // the same scales as powers of two, of one byte in the checkpoint
-};
 SmallModel small_eight_bits(EightBits kind);
 
 // How many tokens of an answer the reference is sure of: no other one is close.

@@ -20,7 +20,8 @@ class CommandsTest(CommandTest):
     def setUp(self):
         super().setUp()
         self.program = pathlib.Path(HEDDLE)
-        self.environment["PATH"] = f"{self.program.parent}:{os.environ['PATH']}"
+        example = self.program.parents[1] / "examples/decoder"
+        self.environment["PATH"] = f"{self.program.parent}:{example}:{os.environ['PATH']}"
 
     def repository(self, name):
         """A folder that looks like the repository; what a page writes goes to its own build/."""

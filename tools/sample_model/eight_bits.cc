@@ -1,10 +1,11 @@
-#include "tests/decoder/eight_bits.h"
+#include "tools/sample_model/eight_bits.h"
 
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
 #include "checkpoint/float_codes.h"
+#include "generator/decode/float16.h"
 
 namespace heddle {
 namespace {
@@ -24,17 +25,17 @@ std::pair<std::size_t, std::size_t> scales_of(EightBits kind, std::size_t rows,
   return {(rows + kBlock - 1) / kBlock, (columns + kBlock - 1) / kBlock};
 }
 
-TestTensor tensor_of_scales(EightBits kind, const std::string& layer,
-                            const std::vector<float>& scales, std::size_t rows,
-                            std::size_t columns) {
+SampleTensor tensor_of_scales(EightBits kind, const std::string& layer,
+                              const std::vector<float>& scales, std::size_t rows,
+                              std::size_t columns) {
   const auto height = static_cast<std::int64_t>(rows);
   if (!has_blocks(kind)) {
     return {layer + ".weight_scale", TensorType::kF32, {height}, bytes_of_values(scales)};
   }
-  TestTensor tensor = {layer + ".weight_scale_inv",
-                       TensorType::kF32,
-                       {height, static_cast<std::int64_t>(columns)},
-                       bytes_of_values(scales)};
+  SampleTensor tensor = {layer + ".weight_scale_inv",
+                         TensorType::kF32,
+                         {height, static_cast<std::int64_t>(columns)},
+                         bytes_of_values(scales)};
   if (kind != EightBits::kFp8PowerBlocks) return tensor;
   tensor.type = TensorType::kF8E8M0;
   tensor.bytes.clear();
@@ -60,9 +61,9 @@ bool has_blocks(EightBits kind) {
   return kind == EightBits::kFp8Blocks || kind == EightBits::kFp8PowerBlocks;
 }
 
-ReferenceMatrix add_eight_bits(EightBits kind, const std::string& name, std::size_t rows,
-                               std::size_t columns, std::mt19937& random,
-                               std::vector<TestTensor>* tensors) {
+SampleMatrix add_eight_bits(EightBits kind, const std::string& name, std::size_t rows,
+                            std::size_t columns, bool scales_bf16, std::mt19937& random,
+                            std::vector<SampleTensor>* tensors) {
   const bool integers = is_integer(kind);
   std::vector<std::uint8_t> codes(rows * columns);
   std::vector<float> values(rows * columns);
@@ -82,6 +83,9 @@ ReferenceMatrix add_eight_bits(EightBits kind, const std::string& name, std::siz
   for (float& one : scales) {
     one = static_cast<float>(scale(random) / deviation);
     if (kind == EightBits::kFp8PowerBlocks) one = std::exp2(std::round(std::log2(one)));
+    if (integers && scales_bf16) {
+      one = static_cast<float>(float16_to_double(kBfloat16, float16_from_double(kBfloat16, one)));
+    }
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t row = i / columns;
@@ -93,6 +97,17 @@ ReferenceMatrix add_eight_bits(EightBits kind, const std::string& name, std::siz
                       {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)},
                       std::move(codes)});
   tensors->push_back(tensor_of_scales(kind, name, scales, scale_rows, scale_columns));
+  if (integers) {
+    SampleTensor& tensor = tensors->back();
+    tensor.shape.push_back(1);
+    if (scales_bf16) {
+      tensor.type = TensorType::kBf16;
+      std::vector<std::uint16_t> bits;
+      bits.reserve(scales.size());
+      for (const float scale : scales) bits.push_back(float16_from_double(kBfloat16, scale));
+      tensor.bytes = bytes_of_values(bits);
+    }
+  }
   if (kind == EightBits::kFp8Static) {
     tensors->push_back({name + ".input_scale",
                         TensorType::kF32,
