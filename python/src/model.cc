@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "json_argument.h"
 #include "record.h"
 
 namespace heddle::python {
@@ -16,9 +17,7 @@ namespace {
 std::string text_argument(nb::handle value) {
   if (value.is_none()) return {};
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
-  if (nb::isinstance<nb::dict>(value)) {
-    return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(value));
-  }
+  if (nb::isinstance<nb::dict>(value)) return json_text(value);
   throw nb::type_error("a config is a dict, or a str of JSON");
 }
 

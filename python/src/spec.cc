@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "bindings.h"
+#include "json_argument.h"
 #include "spec_argument.h"
 
 namespace heddle::python {
@@ -45,7 +46,7 @@ Spec spec_argument(nb::handle value) {
   if (const Spec* spec = nullptr; nb::try_cast(value, spec) && spec != nullptr) return *spec;
   if (nb::isinstance<nb::str>(value)) return Spec::parse(nb::cast<std::string>(value));
   if (nb::isinstance<nb::dict>(value)) {
-    return Spec::parse(nb::cast<std::string>(json_module().attr("dumps")(value)));
+    return Spec::parse(json_text(value));
   }
   throw nb::type_error("a spec is a heddle.Spec, a dict, or a str of JSON");
 }

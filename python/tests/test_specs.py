@@ -3,6 +3,7 @@
 import json
 import pickle
 
+import numpy as np
 import pytest
 from conftest import dequantize, gemm
 
@@ -57,6 +58,26 @@ def test_every_problem_has_its_pointer(heddle):
 def test_other_types_are_refused(heddle, value):
     with pytest.raises(TypeError, match="a spec is"):
         heddle.Spec(value)
+
+
+def test_numbers_of_numpy_are_numbers(heddle):
+    plain = heddle.Spec(gemm())
+    for kind in (np.int64, np.int32, np.uint16, np.array):
+        spec = gemm()
+        spec["shape"] = {"n": kind(256), "k": kind(512), "m": [kind(1), kind(8)]}
+        assert heddle.Spec(spec) == plain
+        assert heddle.resolve(spec, "h200").describe() == heddle.resolve(plain, "h200").describe()
+    rows = {"heddle": 1, "op": "row_transform", "shape": {"columns": np.int64(256)},
+            "input": {"dtype": "fp16"}, "norm": {"type": "rms", "epsilon": np.float32(1e-6)},
+            "residual": np.bool_(True)}
+    assert heddle.Spec(rows) == heddle.Spec({**rows, "shape": {"columns": 256}, "residual": True,
+                                             "norm": {"type": "rms", "epsilon": 1e-6}})
+    with pytest.raises(TypeError, match="no value of JSON"):
+        heddle.Spec(gemm(n=np.array([256])))
+
+
+def test_where_the_schema_is_says_nothing_of_the_kernel(heddle):
+    assert heddle.Spec({"$schema": "./heddle.schema.json", **gemm()}) == heddle.Spec(gemm())
 
 
 def test_a_dict_that_is_no_json_is_refused(heddle):
