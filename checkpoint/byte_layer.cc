@@ -13,6 +13,7 @@
 #include "checkpoint/half_convert.h"
 #include "checkpoint/large_buffer.h"
 #include "checkpoint/layer_error.h"
+#include "checkpoint/module_roles.h"
 #include "checkpoint/read_layer.h"
 
 namespace heddle {
@@ -230,9 +231,17 @@ void check_stacked(const std::string& layer, const std::vector<std::int64_t>& sh
   }
 }
 
+// Three sides are a stack of matrices or a convolution along one axis.
+bool is_convolution(const CheckpointConfig& config, const LayerName& layer,
+                    const TensorInfo& weight) {
+  const std::size_t sides = weight.shape.size();
+  return sides > 3 ||
+         (sides == 3 && role_of_module(config, layer.module()) == ModuleRole::kConvolution);
+}
+
 // A convolution is a matrix whose columns are all that a row of outputs takes.
-std::vector<std::int64_t> matrix_shape(const TensorInfo& weight) {
-  if (weight.shape.size() != 4) return weight.shape;
+std::vector<std::int64_t> matrix_shape(const TensorInfo& weight, bool convolution) {
+  if (!convolution) return weight.shape;
   return {weight.shape[0], std::accumulate(weight.shape.begin() + 1, weight.shape.end(),
                                            std::int64_t{1}, std::multiplies<>())};
 }
@@ -241,10 +250,11 @@ std::vector<std::int64_t> matrix_shape(const TensorInfo& weight) {
 
 std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                                const CheckpointConfig& config, Load load) {
-  ByteTensors tensors = {*checkpoint.at(layer.plain_tensor()).tensor,
-                         *byte_scales(layer, checkpoint),
-                         checkpoint.find(layer.name + ".weight_zero_point"),
-                         matrix_shape(*checkpoint.at(layer.plain_tensor()).tensor)};
+  const TensorInfo& codes = *checkpoint.at(tensors_of(layer, checkpoint).front()).tensor;
+  const bool convolution = is_convolution(config, layer, codes);
+  ByteTensors tensors = {codes, *byte_scales(layer, checkpoint),
+                         checkpoint.find(layer.module() + ".weight_zero_point"),
+                         matrix_shape(codes, convolution)};
   const TensorInfo& weight = tensors.weight;
   const TensorInfo& scale = tensors.scale;
   if (weight.bytes == 0 || weight.shape.size() < 2 || weight.shape.size() > 4) {
@@ -252,19 +262,19 @@ std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, con
                                          "matrices and no convolution",
                                          weight.name, describe(weight.type, weight.shape)));
   }
-  if (weight.shape.size() == 3) check_stacked(layer.name, weight.shape, config);
+  if (weight.shape.size() == 3 && !convolution) check_stacked(layer.name, weight.shape, config);
   if (scale.type != TensorType::kF32 && scale.type != TensorType::kF16 &&
       scale.type != TensorType::kBf16 && !is_e8m0(scale.type)) {
     refuse_layer(layer.name, fmt::format("the tensor {} is {}, not F16, BF16, F32 or E8M0",
                                          scale.name, describe(scale.type, scale.shape)));
   }
-  const Scheme* scheme = config.quantization.scheme_of(layer.name);
+  const Scheme* scheme = scheme_of_layer(config, layer);
   const TensorInfo* zeros = tensors.zeros;
   if (zeros == nullptr && weight.type == TensorType::kI8 && scheme != nullptr &&
       !scheme->symmetric) {
     refuse_layer(layer.name, fmt::format("the tensor {}.weight_zero_point is missing: the config "
                                          "says that the codes are not symmetric",
-                                         layer.name));
+                                         layer.module()));
   }
   if (zeros != nullptr && (weight.type != TensorType::kI8 || zeros->type != TensorType::kI8 ||
                            zeros->shape != scale.shape)) {

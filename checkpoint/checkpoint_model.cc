@@ -8,6 +8,7 @@
 
 #include "checkpoint/layer_error.h"
 #include "checkpoint/module_place.h"
+#include "checkpoint/module_roles.h"
 #include "checkpoint/output_plan.h"
 #include "generator/model/model_builder.h"
 #include "generator/model/row_kernels.h"
@@ -21,16 +22,6 @@ std::string covers(const LayerGroup& group) {
   for (const LayerName& part : group.parts)
     names += (names.empty() ? "" : " + ") + leaf_of_layer(part.name);
   return names;
-}
-
-// Tables of vectors, which are looked up and not multiplied with.
-bool is_embedding(const std::string& module) {
-  constexpr std::string_view kNames[] = {
-      "embed_tokens",       "wte",        "wpe",   "word_embeddings",
-      "tok_embeddings",     "embed_in",   "embed", "embed_positions",
-      "position_embedding", "embeddings", "shared"};
-  const std::string leaf = leaf_of_layer(module);
-  return std::find(std::begin(kNames), std::end(kNames), leaf) != std::end(kNames);
 }
 
 // Layers of one list of a model that are alike stand for one.
@@ -116,8 +107,14 @@ constexpr const char* kNotDense =
     "its weights are not quantised, and it is kept or none of the dense linear layers that its "
     "model type is known to have";
 
-void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consumed, bool dense,
-               Layers* layers) {
+// What is no layer that a model is made of, however many sides its tensor has.
+bool is_layer(ModuleRole role) {
+  return role != ModuleRole::kEmbedding && role != ModuleRole::kNorm &&
+         role != ModuleRole::kCacheScale;
+}
+
+void add_plain(const Checkpoint& checkpoint, const CheckpointConfig& config,
+               const std::set<std::string>& consumed, bool dense, Layers* layers) {
   constexpr std::string_view kWeight = ".weight";
   for (const auto& [name, entry] : checkpoint.tensors()) {
     const TensorInfo& tensor = *entry.tensor;
@@ -125,14 +122,16 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
     if (consumed.count(name) != 0 || !is_float(tensor.type) || sides < 2) continue;
     const bool weight = name.ends_with(kWeight);
     const std::string module = weight ? name.substr(0, name.size() - kWeight.size()) : name;
+    const ModuleRole role = role_of_module(config, module);
     // Without the ending it is a stack of experts or a parameter of another kind.
-    if (is_embedding(module) || (!weight && sides != 3)) continue;
+    if (!is_layer(role) || (!weight && sides != 3)) continue;
     ModelLayer layer;
     layer.name = leaf_of_layer(module);
     layer.n = tensor.shape[sides - 2];
     layer.k = tensor.shape[sides - 1];
     layer.weights = std::string(to_string(tensor.type));
     layer.reason = dense ? kNotDense : kNoPlainKernel;
+    if (role == ModuleRole::kAdapter) layer.reason = why_no_gemm(role);
     if (weight && sides > 2) {
       layer.kind = ModelLayer::Kind::kConvolution;
       layer.n = tensor.shape[0];
@@ -220,7 +219,7 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     entry.reason = "the checkpoint has no tensor of it";
     layers.add({missing.name}, {missing.n}, std::move(entry));
   }
-  add_plain(checkpoint, consumed, options.dense, &layers);
+  add_plain(checkpoint, config, consumed, options.dense, &layers);
   model.layers = layers.take();
   model.notes = std::move(plan.notes);
   add_rows_of_bytes(config, &model);

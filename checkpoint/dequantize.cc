@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "checkpoint/cache_note.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/inventory.h"
 #include "checkpoint/layer_names.h"
@@ -46,7 +47,7 @@ void write_transposed(const QuantizedRows& layer, DType dtype, ByteStream* out) 
 // All layers, or the one of that name with only its tensors.
 Inventory chosen_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                         const ConvertOptions& options) {
-  Inventory inventory = take_inventory(checkpoint, config.quantization, options.pack.choice);
+  Inventory inventory = take_inventory(checkpoint, config, options.pack.choice);
   if (options.layer.empty()) return inventory;
   inventory.unknown.clear();
   for (LayerName& layer : inventory.layers) {
@@ -69,7 +70,7 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
                                     const std::string& output, const ConvertOptions& options) {
   OutputPlan plan;
   ConvertReport report;
-  report.notes = config.quantization.notes();
+  report.notes = notes_of_config(checkpoint, config);
   Unconverted unconverted;
   std::size_t scaled = 0;
   const Inventory inventory = chosen_layers(checkpoint, config, options);

@@ -105,12 +105,13 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
   }
   if (layer.kind == LayerName::Kind::kFp4) {
     suffixes[0] = ".weight";
-    if (checkpoint.find(layer.name + suffixes[1]) == nullptr) suffixes[1] = ".scale";
+    if (checkpoint.find(layer.module() + suffixes[1]) == nullptr) suffixes[1] = ".scale";
   }
-  const TensorInfo& codes = *checkpoint.at(layer.name + suffixes[0]).tensor;
-  const TensorInfo* found = checkpoint.find(layer.name + suffixes[1]);
+  const TensorInfo& codes = *checkpoint.at(layer.module() + suffixes[0]).tensor;
+  const TensorInfo* found = checkpoint.find(layer.module() + suffixes[1]);
   if (found == nullptr) {
-    refuse_layer(layer.name, fmt::format("the tensor {}{} is missing", layer.name, suffixes[1]));
+    refuse_layer(layer.name,
+                 fmt::format("the tensor {}{} is missing", layer.module(), suffixes[1]));
   }
   const TensorInfo& scales = *found;
   const bool blocks =
@@ -146,8 +147,8 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
 // NVFP4's factor for the whole tensor, without which its values mean nothing. Model Optimizer
 // stores it, compressed-tensors its reciprocal.
 float read_tensor_scale(const Checkpoint& checkpoint, const LayerName& layer) {
-  const std::string factor = layer.name + ".weight_scale_2";
-  const std::string divisor = layer.name + ".weight_global_scale";
+  const std::string factor = layer.module() + ".weight_scale_2";
+  const std::string divisor = layer.module() + ".weight_global_scale";
   const bool inverse = checkpoint.find(factor) == nullptr;
   const TensorInfo* info = checkpoint.find(inverse ? divisor : factor);
   if (info == nullptr) {

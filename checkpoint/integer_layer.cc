@@ -8,6 +8,7 @@
 #include "checkpoint/half_convert.h"
 #include "checkpoint/integer_reader.h"
 #include "checkpoint/layer_error.h"
+#include "checkpoint/module_roles.h"
 
 namespace heddle {
 namespace {
@@ -55,7 +56,7 @@ IntegerLayer IntegerLayer::read(const Checkpoint& checkpoint, const LayerName& l
                  "quantization_config, and there is no "
                  "hf_quant_config.json, quantize_config.json or quant_config.json beside it");
   }
-  const Scheme* scheme = quantization.scheme_of(layer.name);
+  const Scheme* scheme = scheme_of_layer(config, layer);
   if (scheme == nullptr)
     refuse_layer(layer.name, "it has packed weights, but the config says that it is not quantised");
   if (!fits(layer.kind, scheme->storage)) {
@@ -63,7 +64,9 @@ IntegerLayer IntegerLayer::read(const Checkpoint& checkpoint, const LayerName& l
                  fmt::format("whose names are not those of the config's quant_method \"{}\"",
                              quantization.method()));
   }
-  return IntegerLayer(read_tensors({checkpoint, layer.name, *scheme, load}));
+  IntegerTensors tensors = read_tensors({checkpoint, layer.module(), *scheme, load});
+  tensors.name = layer.name;
+  return IntegerLayer(std::move(tensors));
 }
 
 WeightSpec IntegerLayer::weight() const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "checkpoint/module_roles.h"
 #include "generator/model/foreign_formats.h"
 #include "generator/model/module_pattern.h"
 #include "generator/spec/document.h"
@@ -98,6 +99,13 @@ std::optional<std::string> suspicion(const TensorInfo& tensor) {
   return "codes whose scales are not there";
 }
 
+// Whatever type they have. ExLlamaV2 has packed words of the name q_scale.
+bool is_cache_scale(const CheckpointConfig& config, const TensorInfo& tensor) {
+  const bool words =
+      leaf(tensor.name) == "q_scale" && !is_float(tensor.type) && bytes_of(tensor.type) > 1;
+  return !words && role_of_module(config, tensor.name) == ModuleRole::kCacheScale;
+}
+
 bool names(const std::string& pattern, std::string_view tensor) {
   for (std::string_view at = tensor; !at.empty();) {
     if (matches_glob(pattern, at)) return true;
@@ -162,7 +170,7 @@ void refuse_kept_head(const LayerName& layer, const char* option) {
 
 }  // namespace
 
-Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
+Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& config,
                          const TensorChoice& choice, const PlainLayers* plain) {
   Inventory inventory;
   Patterns skip("--skip", choice.skip);
@@ -203,12 +211,13 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
       inventory.skipped.insert(name);
       continue;
     }
+    if (is_cache_scale(config, *entry.tensor)) continue;
     const std::optional<std::string> why = suspicion(*entry.tensor);
     const ForeignFormat* foreign = foreign_tensor(
         name, [&](const std::string& other) { return checkpoint.find(other) != nullptr; });
     if ((!why && foreign == nullptr) || kept) continue;
     const std::string module(module_of(name));
-    const Scheme* scheme = quantization.scheme_of(module);
+    const Scheme* scheme = config.quantization.scheme_of(module);
     std::string text = foreign != nullptr
                            ? foreign->refusal()
                            : fmt::format("{} {} is {}", leaf(name),
@@ -223,7 +232,7 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
   std::sort(inventory.layers.begin(), inventory.layers.end(),
             [](const LayerName& a, const LayerName& b) { return a.name < b.name; });
   for (const LayerName& layer : inventory.layers) {
-    if (!layer.shared_tensor.empty()) continue;
+    if (!layer.shared_module.empty()) continue;
     // It cannot be told from which of the two the model is made.
     const std::string plain = layer.plain_tensor();
     if (checkpoint.find(plain) == nullptr || inventory.skipped.count(plain) != 0) continue;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/plain_layers.h"
-#include "generator/model/quantization.h"
 #include "heddle/checkpoint.h"
 
 namespace heddle {
@@ -21,7 +21,8 @@ struct UnknownTensors {
 };
 
 struct Inventory {
-  std::vector<LayerName> layers;  // to convert; ascending by name
+  // To convert, whatever their roles are (module_roles.h); ascending by name.
+  std::vector<LayerName> layers;
   std::vector<UnknownTensors> unknown;
   std::set<std::string> skipped;  // tensors
   std::size_t kept = 0;           // quantised layers that are left as they are on request
@@ -31,7 +32,7 @@ struct Inventory {
 // not quantised are converted, too; null: none. A head that shares its weights is chosen by the
 // name that its own would have. Throws Error(kUsage, "checkpoint.choice") for a pattern that names
 // no tensor, a part of a layer alone, or a head that is to be quantised.
-Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
+Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& config,
                          const TensorChoice& choice, const PlainLayers* plain = nullptr);
 
 }  // namespace heddle

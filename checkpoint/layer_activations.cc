@@ -13,7 +13,8 @@ namespace heddle {
 
 // What the config says of the layer's activations; null where they have 16 bits.
 const ActivationScheme* LayerActivations::scheme_of(const LayerName& layer) const {
-  if (layer.kind == LayerName::Kind::kPlain) return nullptr;
+  // The scheme of embeddings says nothing of what a head that shares them takes.
+  if (layer.kind == LayerName::Kind::kPlain || !layer.shared_module.empty()) return nullptr;
   const Scheme* const scheme = config_.quantization.scheme_of(layer.name);
   return scheme != nullptr && scheme->activation ? &*scheme->activation : nullptr;
 }

@@ -81,7 +81,8 @@ bool is_cross_attention(std::string_view prefix) {
 const TensorInfo* byte_scales(const LayerName& layer, const Checkpoint& checkpoint) {
   for (const std::string_view suffix : suffixes(layer.kind)) {
     if (suffix.find("scale") == suffix.npos) continue;
-    if (const TensorInfo* found = checkpoint.find(layer.name + std::string(suffix))) return found;
+    const std::string name = layer.module() + std::string(suffix);
+    if (const TensorInfo* found = checkpoint.find(name)) return found;
   }
   return nullptr;
 }
@@ -111,13 +112,12 @@ std::optional<LayerName> layer_of_codes(const TensorInfo& tensor, const Checkpoi
 }
 
 std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint) {
-  if (!layer.shared_tensor.empty()) return {layer.shared_tensor};
   std::vector<std::string> names;
   const TensorInfo* scales = layer.kind == Kind::kBytes || layer.kind == Kind::kNamedBytes
                                  ? byte_scales(layer, checkpoint)
                                  : nullptr;
   for (const std::string_view suffix : suffixes(layer.kind)) {
-    std::string name = layer.name + std::string(suffix);
+    std::string name = layer.module() + std::string(suffix);
     const bool other_scale =
         scales != nullptr && suffix.find("scale") != suffix.npos && name != scales->name;
     if (!other_scale && checkpoint.find(name) != nullptr) names.push_back(std::move(name));

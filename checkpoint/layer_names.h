@@ -29,18 +29,21 @@ struct LayerName {
   std::string name;
   Kind kind = Kind::kQweight;
   // With kPlain:
-  std::string shared_tensor{};  // whose weights it has: embeddings, of a head without its own
-  bool transposed = false;      // stored as [K, N]
-  int code_bits = 0;            // it is quantised on its way; 0: it stays as it is
+  bool transposed = false;  // stored as [K, N]
+  int code_bits = 0;        // it is quantised on its way; 0: it stays as it is
+  // Whose weights it has: the embeddings', of a head without its own.
+  std::string shared_module{};
 
+  // The module whose tensors it has.
+  const std::string& module() const { return shared_module.empty() ? name : shared_module; }
   // The tensor of plain weights that `heddle dequantize` writes.
   std::string plain_tensor() const { return kind == Kind::kNamedBytes ? name : name + ".weight"; }
 };
 
 // The layer whose codes the tensor is; nothing for other tensors.
 std::optional<LayerName> layer_of_codes(const TensorInfo& tensor, const Checkpoint& checkpoint);
-// The tensors that the layer is made of, the codes first. Those of a shared tensor are of another
-// module, too.
+// The tensors that the layer is made of, the codes first. Those of a shared module are that one's,
+// too.
 std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint);
 // The scales of a layer of kBytes or kNamedBytes, by whatever name; null where there are none.
 const TensorInfo* byte_scales(const LayerName& layer, const Checkpoint& checkpoint);

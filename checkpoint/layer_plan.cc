@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/cache_note.h"
 #include "checkpoint/gated_layers.h"
 #include "checkpoint/layer_activations.h"
 #include "checkpoint/layer_error.h"
+#include "checkpoint/module_roles.h"
 #include "checkpoint/read_layer.h"
 #include "generator/spec/document.h"
 #include "generator/spec/meaning.h"
@@ -39,7 +41,7 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
     }
     viewed.plain_heights.push_back(part->n());
     viewed.plain_k = part->k();
-    viewed.is_convolution = viewed.is_convolution || part->plain_shape().size() == 4;
+    viewed.is_convolution = viewed.is_convolution || part->plain_shape() != part->shape();
     viewed.views.push_back(view_of(*part, config, parallel));
     viewed.parts.push_back(viewed_rows(viewed.views.back(), std::move(part)));
   }
@@ -144,6 +146,8 @@ class Planner {
     }
     activations_.add_notes(&plan_.notes);
     note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
+    note(unknown_, first_unknown_,
+         "have names that Heddle does not know: by their tensors they are taken to be linear");
     gated_.add_notes(&plan_.notes);
   }
 
@@ -154,6 +158,12 @@ class Planner {
 
   void add_layer(const LayerGroup& group, ViewedParts viewed) {
     if (viewed.is_convolution) return add_unserved(group, "it is a convolution", {});
+    const LayerName& first = group.parts.front();
+    const ModuleRole role = role_of_module(config_, first.name);
+    if (const char* const why = why_no_gemm(role)) {
+      return add_unserved(group, why, {viewed.plain_heights.front(), viewed.plain_k});
+    }
+    if (role == ModuleRole::kUnknown && unknown_++ == 0) first_unknown_ = group.name;
     has_plain_ = has_plain_ || group.parts.front().kind == LayerName::Kind::kPlain;
     if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
     FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype);
@@ -193,6 +203,8 @@ class Planner {
   std::string first_other_;
   std::size_t whole_ = 0;
   std::string first_whole_;
+  std::size_t unknown_ = 0;
+  std::string first_unknown_;
   Unconverted unconverted_;
 };
 
@@ -211,8 +223,8 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   }
   LayerPlan plan;
   const PlainLayers plain(checkpoint, config, options.dense, options.lm_head_bits);
-  plan.inventory = take_inventory(checkpoint, config.quantization, options.choice, &plain);
-  plan.notes = config.quantization.notes();
+  plan.inventory = take_inventory(checkpoint, config, options.choice, &plain);
+  plan.notes = notes_of_config(checkpoint, config);
   plan.notes.insert(plan.notes.end(), plain.notes().begin(), plain.notes().end());
   if (options.dense) plan.missing = ExpectedLayers(config).missing(checkpoint);
   if (!plan.missing.empty()) {

@@ -24,7 +24,7 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   std::vector<std::string> consumed(plan.inventory.skipped.begin(), plan.inventory.skipped.end());
   for (PackedLayer& layer : plan.packed) {
     for (const LayerName& part : layer.group.parts) {
-      if (!part.shared_tensor.empty()) continue;  // another module has it, too
+      if (!part.shared_module.empty()) continue;  // another module has it, too
       for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));
     }
     for (std::string& name : layer.companions.replaced()) consumed.push_back(std::move(name));

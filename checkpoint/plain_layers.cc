@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "checkpoint/module_place.h"
+#include "checkpoint/module_roles.h"
 #include "generator/model/head_weight.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
@@ -16,12 +16,15 @@ namespace {
 
 constexpr std::string_view kWeight = ".weight";
 
-// Tables that turn the number of a token into a vector, by their path from the model's body.
-constexpr std::string_view kTokenTables[] = {
-    "embed_tokens", "wte", "word_embeddings", "embed_in", "embeddings", "tok_embeddings", "embed"};
-
 [[noreturn]] void refuse(ErrorCategory category, const char* code, const std::string& message) {
   throw Error(category, code, message);
+}
+
+[[noreturn]] void refuse_quantised(const std::string& head, int bits) {
+  refuse(ErrorCategory::kUnsupported, "checkpoint.lm_head",
+         fmt::format("the layer \"{}\" is quantised already: it is packed as it is, not quantised "
+                     "to {} bits",
+                     excerpt(head), bits));
 }
 
 std::string weight_of(const std::string& module) { return module + std::string(kWeight); }
@@ -30,37 +33,31 @@ bool is_float_matrix(const TensorInfo& tensor) {
   return is_float(tensor.type) && tensor.shape.size() == 2;
 }
 
-// The tensor that a head shares; empty where the checkpoint has none.
+// The module of 16 bits that a head shares; empty where the checkpoint has none.
 std::string token_table(const Checkpoint& checkpoint, const std::string& body) {
-  for (const std::string_view path : kTokenTables) {
-    std::string name = weight_of(module_in(body, path));
-    const TensorInfo* found = checkpoint.find(name);
-    if (found != nullptr && is_float_matrix(*found)) return name;
+  for (const std::string_view path : token_tables()) {
+    std::string module = module_in(body, path);
+    const TensorInfo* found = checkpoint.find(weight_of(module));
+    if (found != nullptr && is_float_matrix(*found)) return module;
   }
   return {};
 }
 
-bool has_codes(const Checkpoint& checkpoint, const std::string& module) {
-  return std::any_of(checkpoint.tensors().begin(), checkpoint.tensors().end(), [&](const auto& at) {
-    const std::optional<LayerName> layer = layer_of_codes(*at.second.tensor, checkpoint);
-    return layer && layer->name == module;
-  });
-}
-
-const LinearRow* row_with_path(const LinearRows& rows, std::string_view path) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const LinearRow& row) { return row.path == path; });
-  return found == rows.end() ? nullptr : &*found;
+// The layer of the module's codes; nothing where it has none.
+std::optional<LayerName> codes_of(const Checkpoint& checkpoint, const std::string& module) {
+  const auto& tensors = checkpoint.tensors();
+  for (auto at = tensors.lower_bound(module); at != tensors.end(); ++at) {
+    if (!at->first.starts_with(module)) break;
+    std::optional<LayerName> layer = layer_of_codes(*at->second.tensor, checkpoint);
+    if (layer && layer->name == module) return layer;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 bool is_dense(Module module) {
   return module == Module::kLinear || module == Module::kConv1D || module == Module::kSmall;
-}
-
-std::string module_in(const std::string& body, std::string_view path) {
-  return body.empty() ? std::string(path) : body + "." + std::string(path);
 }
 
 PlainLayers::PlainLayers(const Checkpoint& checkpoint, const CheckpointConfig& config, bool dense,
@@ -80,17 +77,36 @@ PlainLayers::PlainLayers(const Checkpoint& checkpoint, const CheckpointConfig& c
                        "packed of the types that heddle models lists",
                        type));
   }
-  if (dense || lm_head_bits != 0) find_head(lm_head_bits);
+  find_coded_head(lm_head_bits);
+  if (!head_ && (dense || lm_head_bits != 0)) find_head(lm_head_bits);
+}
+
+void PlainLayers::find_coded_head(int bits) {
+  if (!config_.tied_head) return;
+  for (const HeadPlace& place : config_.head_places) {
+    if (codes_of(checkpoint_, place.head)) return;
+  }
+  for (const HeadPlace& place : config_.head_places) {
+    for (const std::string_view path : token_tables()) {
+      std::optional<LayerName> head = codes_of(checkpoint_, module_in(place.body, path));
+      if (!head) continue;
+      head->shared_module = std::exchange(head->name, place.head);
+      if (bits != 0) refuse_quantised(head->name, bits);
+      notes_.push_back(fmt::format(
+          "{} has the quantised weights of {} (tie_word_embeddings): it is packed from them, and "
+          "they are copied for the look-up of tokens",
+          excerpt(head->name), excerpt(head->shared_module)));
+      head_ = std::move(head);
+      return;
+    }
+  }
 }
 
 void PlainLayers::find_head(int bits) {
   for (const HeadPlace& place : config_.head_places) {
-    if (has_codes(checkpoint_, place.head)) {
+    if (codes_of(checkpoint_, place.head)) {
       if (bits == 0) return;
-      refuse(ErrorCategory::kUnsupported, "checkpoint.lm_head",
-             fmt::format("the layer \"{}\" is quantised already: it is packed as it is, not "
-                         "quantised to {} bits",
-                         excerpt(place.head), bits));
+      refuse_quantised(place.head, bits);
     }
   }
   LayerName head;
@@ -104,10 +120,10 @@ void PlainLayers::find_head(int bits) {
       notes_.push_back(
           fmt::format("{} has the weights of {} (tie_word_embeddings): its own tensor "
                       "{} is copied, but not packed",
-                      excerpt(place.head), excerpt(shared), excerpt(own->name)));
+                      excerpt(place.head), excerpt(weight_of(shared)), excerpt(own->name)));
     }
     head.name = place.head;
-    head.shared_tensor = shared;
+    head.shared_module = shared;
     head_ = std::move(head);
     return;
   }
@@ -121,36 +137,16 @@ void PlainLayers::find_head(int bits) {
   notes_.push_back(missing + ": no lm_head is packed");
 }
 
-const LinearRow* PlainLayers::row_of(const std::string& module) const {
-  const FamilyRow* const family = find_family(config_.model_type);
-  if (family == nullptr) return nullptr;
-  for (const HeadPlace& place : config_.head_places) {
-    for (const LinearRow& row : family->outside) {
-      if (module == module_in(place.body, row.path)) return &row;
-    }
-  }
-  const ModulePlace place = place_of_module(module);
-  const auto& lists = config_.layer_lists;
-  if (std::find(lists.begin(), lists.end(), place.list) == lists.end()) return nullptr;
-  for (const MixerRow& mixer : family->mixers) {
-    if (const LinearRow* row = row_with_path(mixer.linears, place.path)) return row;
-  }
-  for (const FeedForwardRow& feed_forward : family->feed_forwards) {
-    if (const LinearRow* row = row_with_path(feed_forward.linears, place.path)) return row;
-  }
-  return nullptr;
-}
-
 std::optional<LayerName> PlainLayers::layer_of(const TensorInfo& tensor) const {
   if (!tensor.name.ends_with(kWeight)) return std::nullopt;
   LayerName layer;
   layer.name = tensor.name.substr(0, tensor.name.size() - kWeight.size());
   layer.kind = LayerName::Kind::kPlain;
   if (head_ && head_->name == layer.name && is_float_matrix(tensor)) {
-    return head_->shared_tensor.empty() ? head_ : std::nullopt;
+    return head_->shared_module.empty() ? head_ : std::nullopt;
   }
   if (!dense_) return std::nullopt;
-  const LinearRow* const row = row_of(layer.name);
+  const LinearRow* const row = row_of_module(config_, layer.name);
   if (row == nullptr || !is_dense(row->module)) return std::nullopt;
   // Also a tensor that is no matrix of 16 bits: what reads it refuses it by name.
   layer.transposed = row->module == Module::kConv1D;
@@ -158,7 +154,7 @@ std::optional<LayerName> PlainLayers::layer_of(const TensorInfo& tensor) const {
 }
 
 std::optional<LayerName> PlainLayers::shared_head() const {
-  return head_ && !head_->shared_tensor.empty() ? head_ : std::nullopt;
+  return head_ && !head_->shared_module.empty() ? head_ : std::nullopt;
 }
 
 }  // namespace heddle

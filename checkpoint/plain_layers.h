@@ -29,14 +29,16 @@ class PlainLayers {
 
   // The layer whose weights the tensor is; nothing for other tensors.
   std::optional<LayerName> layer_of(const TensorInfo& tensor) const;
-  // A head without weights of its own, which no tensor stands for.
+  // A head without weights of its own, which no tensor stands for: it has those of the embeddings,
+  // whether they are quantised or not.
   std::optional<LayerName> shared_head() const;
   // What a user should know of the head.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
  private:
+  // One whose embeddings are quantised: its layer is served whatever is asked for.
+  void find_coded_head(int bits);
   void find_head(int bits);
-  const LinearRow* row_of(const std::string& module) const;
 
   const Checkpoint& checkpoint_;
   const CheckpointConfig& config_;
@@ -47,8 +49,6 @@ class PlainLayers {
 
 // Whether the module is one matrix that every token is multiplied with.
 bool is_dense(Module module);
-// The path of a module below another one, which may be the model itself.
-std::string module_in(const std::string& body, std::string_view path);
 
 }  // namespace heddle
 

@@ -2,6 +2,7 @@
 
 #include "checkpoint/integer_layer.h"
 #include "checkpoint/layer_error.h"
+#include "checkpoint/module_roles.h"
 
 namespace heddle {
 
@@ -11,7 +12,7 @@ std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const La
   if (layer.kind == LayerName::Kind::kPlain) {
     return read_plain_layer(checkpoint, layer, config, load);
   }
-  const Scheme* scheme = config.quantization.scheme_of(layer.name);
+  const Scheme* scheme = scheme_of_layer(config, layer);
   if (scheme != nullptr && !scheme->unread.empty()) {
     refuse_layer(layer.name, scheme->unread);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "generator/model/method_readers.h"
+#include "generator/model/module_role.h"
 #include "generator/model/scheme_fields.h"
 
 namespace heddle {
@@ -12,6 +13,7 @@ namespace {
 using PatternKind = ModulePattern::Kind;
 
 constexpr std::string_view kRegexPrefix = "re:";
+constexpr std::string_view kTables = "Embedding";  // the class of tables of embeddings
 constexpr std::string_view kFormats[] = {
     "pack-quantized",       "float-quantized",      "int-quantized",  "naive-quantized",
     "nvfp4-pack-quantized", "mxfp4-pack-quantized", "mxfp8-quantized"};
@@ -144,31 +146,39 @@ void check_format(const ConfigReader& config, const std::string& format) {
 
 // One entry of a list of targets: a module's name, "re:" and an expression, or the name of a class.
 // Classes come last, as the library that writes these configs has it.
-struct Target {
+struct ModuleTarget {
   std::string text;
   int scheme;
   bool is_regex() const { return text.starts_with(kRegexPrefix); }
-  bool is_class() const { return text == "Linear"; }
+  bool is_class(std::string_view name) const { return text == name; }
 };
 
-void add_rules(const ConfigReader& config, std::string_view key, const std::vector<Target>& targets,
-               ModuleRules& rules) {
-  for (const Target& target : targets) {
-    if (target.is_regex() || target.is_class()) continue;
+// `every`: the class of all modules that the rules are for.
+void add_rules(const ConfigReader& config, std::string_view key,
+               const std::vector<ModuleTarget>& targets, ModuleRules& rules,
+               std::string_view every = "Linear") {
+  for (const ModuleTarget& target : targets) {
+    if (target.is_regex() || target.is_class(every)) continue;
     add_rule(config, key, PatternKind::kExact, target.text, target.scheme, rules);
   }
-  for (const Target& target : targets) {
+  for (const ModuleTarget& target : targets) {
     if (!target.is_regex()) continue;
     add_rule(config, key, PatternKind::kRegexStart, target.text.substr(kRegexPrefix.size()),
              target.scheme, rules);
   }
-  for (const Target& target : targets) {
-    if (target.is_class()) rules.add(*ModulePattern::make(PatternKind::kEvery, ""), target.scheme);
+  for (const ModuleTarget& target : targets) {
+    if (target.is_class(every))
+      rules.add(*ModulePattern::make(PatternKind::kEvery, ""), target.scheme);
   }
 }
 
-std::vector<Target> targets_of(std::vector<std::string> texts, int scheme) {
-  std::vector<Target> targets;
+bool names_table(const ModuleTarget& target) {
+  return target.is_class(kTables) ||
+         (!target.is_regex() && role_of_name(target.text) == ModuleRole::kEmbedding);
+}
+
+std::vector<ModuleTarget> targets_of(std::vector<std::string> texts, int scheme) {
+  std::vector<ModuleTarget> targets;
   targets.reserve(texts.size());
   for (std::string& text : texts) targets.push_back({std::move(text), scheme});
   return targets;
@@ -216,12 +226,15 @@ void check_transforms(const ConfigReader& config, QuantizationBuilder& builder) 
 }
 
 // The groups of modules, in the order of the config.
-std::vector<Target> read_groups(const ConfigReader& config, const std::string& format,
-                                QuantizationBuilder& builder) {
-  std::vector<Target> targets;
+std::vector<ModuleTarget> read_groups(const ConfigReader& config, const std::string& format,
+                                      QuantizationBuilder& builder) {
+  std::vector<ModuleTarget> targets;
   const Node* groups = config.object("config_groups");
-  if (groups == nullptr || groups->items.empty()) {
-    config.add("missing_field", "config_groups", "must be an object with a group or more");
+  // Where the cache alone is quantised there is none.
+  if (groups == nullptr) {
+    if (!config.has("kv_cache_scheme")) {
+      config.add("missing_field", "config_groups", "must be an object");
+    }
     return targets;
   }
   const ConfigReader names(*groups, config.pointer("config_groups"), config.findings());
@@ -245,7 +258,7 @@ std::vector<Target> read_groups(const ConfigReader& config, const std::string& f
     const int scheme = builder.scheme(std::move(stored));
     std::vector<std::string> texts = group.strings("targets");
     if (!group.has("targets")) texts = {"Linear"};
-    for (Target& target : targets_of(std::move(texts), scheme))
+    for (ModuleTarget& target : targets_of(std::move(texts), scheme))
       targets.push_back(std::move(target));
   }
   return targets;
@@ -256,13 +269,22 @@ std::vector<Target> read_groups(const ConfigReader& config, const std::string& f
 void read_compressed_tensors(const ConfigReader& config, QuantizationBuilder& builder) {
   const std::string format = config.required_string("format");
   if (format.empty()) return;
-  if (format != "mixed-precision") check_format(config, format);
+  // "dense": weights that are not quantised, of which no group may say otherwise.
+  if (format != "mixed-precision" && format != "dense") check_format(config, format);
   check_transforms(config, builder);
-  if (config.has("kv_cache_scheme")) builder.note_kv_scales();
-  add_rules(config, "ignore", targets_of(config.strings("ignore"), ModuleRules::kNone),
-            builder.rules());
+  if (config.has("kv_cache_scheme")) {
+    builder.set_cache(read_cache_scheme(config, "kv_cache_scheme"));
+  }
+  const std::vector<ModuleTarget> ignored =
+      targets_of(config.strings("ignore"), ModuleRules::kNone);
+  add_rules(config, "ignore", ignored, builder.rules());
   read_sparsity(config, builder);
-  add_rules(config, "config_groups", read_groups(config, format, builder), builder.rules());
+  const std::vector<ModuleTarget> groups = read_groups(config, format, builder);
+  add_rules(config, "config_groups", groups, builder.rules());
+  if (std::any_of(groups.begin(), groups.end(), names_table)) {
+    add_rules(config, "ignore", ignored, builder.tables(), kTables);
+    add_rules(config, "config_groups", groups, builder.tables(), kTables);
+  }
 }
 
 }  // namespace heddle

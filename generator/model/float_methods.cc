@@ -48,6 +48,9 @@ void read_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
   read_block(config, "weight_block_size", scheme);
   scheme.activation = read_activations(config, scheme);
   if (config.has("quantized_layers")) read_quantized_layers(config, builder);
+  if (config.has("kv_cache_scheme")) {
+    builder.set_cache(read_cache_scheme(config, "kv_cache_scheme"));
+  }
   for (const char* key : {"ignored_layers", "modules_to_not_convert"}) {
     exclude_modules(config, key, builder);
   }

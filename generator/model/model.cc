@@ -36,11 +36,15 @@ void check_sides(const Decoder& decoder, Findings& findings) {
   findings.throw_if_any();
 }
 
-[[noreturn]] void refuse_plain() {
+// `of_cache`: its config quantises the cache alone.
+[[noreturn]] void refuse_plain(bool of_cache) {
   throw Error(
       ErrorCategory::kUnsupported, "model.not_quantized",
       std::vector<Problem>{{"/quantization_config",
-                            "the model is not quantised: the config has no such field", "",
+                            of_cache ? "the model's weights are not quantised: the field names no "
+                                       "modules that are; --dense asks for kernels for such weights"
+                                     : "the model is not quantised: the config has no such field",
+                            "",
                             "a config with a quantization_config, or with hf_quant_config.json or "
                             "quantize_config.json beside it",
                             ""}});
@@ -80,17 +84,17 @@ Model model_from_config(const ModelConfigTexts& texts) {
     config.required_string("model_type");
     findings.throw_if_any();
   }
-  if (quantization.method().empty() && !texts.plain_too && !texts.dense &&
-      texts.lm_head_bits == 0) {
+  if (!quantization.has_weights() && !texts.plain_too && !texts.dense && texts.lm_head_bits == 0) {
     findings.throw_if_any();
-    refuse_plain();
+    refuse_plain(!quantization.method().empty());
   }
   const std::optional<DType> dtype = documents.dtype();
   Decoder decoder = decode(documents, findings);
   findings.throw_if_any();
   check_sides(decoder, findings);
   model.quant_method = quantization.method();
-  model.notes = quantization.notes();
+  if (quantization.cache()) model.notes.push_back(note_of(*quantization.cache()));
+  model.notes.insert(model.notes.end(), quantization.notes().begin(), quantization.notes().end());
   if (!dtype) {
     model.assumptions.emplace_back(
         "activations are BF16, since the config has neither dtype nor torch_dtype");

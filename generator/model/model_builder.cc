@@ -6,6 +6,7 @@
 
 #include "generator/model/group_size.h"
 #include "generator/model/head_weight.h"
+#include "generator/model/module_role.h"
 #include "generator/model/plain_weight.h"
 #include "heddle/error.h"
 
@@ -171,6 +172,10 @@ void ModelBuilder::add_kernel(ModelLayer layer, const Scheme& scheme) {
     model_.layers.push_back(std::move(layer));
     return;
   }
+  add_refused(std::move(layer), scheme, std::move(reason));
+}
+
+void ModelBuilder::add_refused(ModelLayer layer, const Scheme& scheme, std::string reason) {
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
   const auto known = std::find_if(
       model_.unserved.begin(), model_.unserved.end(),
@@ -181,6 +186,24 @@ void ModelBuilder::add_kernel(ModelLayer layer, const Scheme& scheme) {
     model_.unserved.push_back({layer.name, reason, layers});
   }
   add_unserved(std::move(layer), &scheme, std::move(reason));
+}
+
+// Of the table of tokens where the config says that it is quantised.
+const Scheme* ModelBuilder::scheme_of_embeddings() const {
+  if (!quantization_.names_tables()) return nullptr;
+  const std::string prefix = decoder_.body.empty() ? "" : decoder_.body + ".";
+  return quantization_.scheme_of_table(prefix + std::string(token_tables().front()));
+}
+
+void ModelBuilder::add_table() {
+  const Scheme* const scheme = scheme_of_embeddings();
+  if (scheme == nullptr) return;
+  ModelLayer table;
+  table.name = token_tables().front();
+  table.parts = {{table.name, decoder_.vocabulary}};
+  table.n = decoder_.vocabulary;
+  table.k = decoder_.hidden;
+  add_refused(std::move(table), *scheme, why_no_gemm(ModuleRole::kEmbedding));
 }
 
 void ModelBuilder::add_head() {
@@ -201,6 +224,14 @@ void ModelBuilder::add_head() {
                         "the config does not say how many rows it has (vocab_size)");
   }
   if (lm_head_bits_ != 0) return add_quantized_head(std::move(head), scheme);
+  if (const Scheme* const table = decoder_.tied ? scheme_of_embeddings() : nullptr) {
+    model_.notes.emplace_back(
+        "lm_head shares the weights of the embeddings (tie_word_embeddings), which are quantised: "
+        "its kernel multiplies with them");
+    Scheme shared = *table;
+    shared.activation.reset();  // the look-up's scheme says nothing of what the head takes
+    return add_kernel(std::move(head), shared);
+  }
   if (dense_ && (decoder_.tied || scheme == nullptr)) return add_plain(std::move(head));
   if (decoder_.tied && scheme != nullptr) {
     model_.notes.emplace_back(
@@ -215,9 +246,10 @@ void ModelBuilder::add_head() {
   add_kernel(std::move(head), *scheme);
 }
 
-// A tied one is not quantised whatever the scheme says: the embeddings are not.
+// A tied one is quantised where the embeddings are, whatever the scheme says.
 void ModelBuilder::add_quantized_head(ModelLayer head, const Scheme* scheme) {
-  if (scheme != nullptr && !decoder_.tied) {
+  if (decoder_.tied) scheme = scheme_of_embeddings();
+  if (scheme != nullptr) {
     throw Error(ErrorCategory::kUnsupported, "model.lm_head",
                 std::vector<Problem>{{"",
                                       "lm_head is quantised already, and not from 16 bits to " +
@@ -240,6 +272,7 @@ void ModelBuilder::add_others() {
     layer.copies = static_cast<int>(linear.count);
     add(layer, linear.row->module, decoder_.body);
   }
+  add_table();
   add_head();
   for (const DecodedOther& other : decoder_.others) {
     ModelLayer layer;

@@ -40,10 +40,14 @@ class ModelBuilder {
   void add(const ModelLayer& layer, Module module, const std::string& prefix);
   void add_parts(const ModelLayer& layer, Module module, const Schemes& schemes);
   void add_small(ModelLayer layer, const Scheme* scheme);
+  void add_table();
   void add_head();
   void add_quantized_head(ModelLayer head, const Scheme* scheme);
   void add_plain(ModelLayer layer);
   void add_kernel(ModelLayer layer, const Scheme& scheme);
+  // Also among Model::unserved: its weights are quantised, and no kernel takes them.
+  void add_refused(ModelLayer layer, const Scheme& scheme, std::string reason);
+  const Scheme* scheme_of_embeddings() const;
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
   void merge_layers();
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);

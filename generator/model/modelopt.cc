@@ -80,10 +80,14 @@ void read_quantized_layers(const ConfigReader& config, QuantizationBuilder& buil
 }
 
 void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder) {
-  const bool cache_alone = !config.has("quant_algo") && config.has("kv_cache_quant_algo");
+  std::string codes = upper(config.text("kv_cache_quant_algo"));
+  if (codes == "NONE") codes.clear();
+  const bool cache = config.has("kv_cache_scheme") || !codes.empty();
+  const bool cache_alone = cache && !config.has("quant_algo");
   const std::string name = cache_alone ? "" : upper(config.required_string("quant_algo"));
-  if (config.has("kv_cache_scheme") || config.has("kv_cache_quant_algo")) {
-    builder.note_kv_scales();
+  if (cache) {
+    builder.set_cache(codes.empty() ? read_cache_scheme(config, "kv_cache_scheme")
+                                    : cache_scheme_of(codes));
   }
   if (name == "MIXED_PRECISION") {
     if (config.object("quantized_layers") == nullptr) {

@@ -45,7 +45,9 @@ std::string canonical(std::string method) {
 // Writers that leave "quant_method" out are known by their other fields.
 std::string method_of(const ConfigReader& config) {
   if (config.has("quant_method")) return canonical(config.required_string("quant_method"));
-  if (config.has("quant_algo") || config.has("producer")) return "modelopt";
+  if (config.has("quant_algo") || config.has("kv_cache_quant_algo") || config.has("producer")) {
+    return "modelopt";
+  }
   if (config.has("config_groups") && config.has("format")) return "compressed-tensors";
   if (config.has("w_bit")) return "awq";
   config.add("missing_field", "quant_method",
@@ -150,6 +152,12 @@ const Scheme* Quantization::scheme_of(std::string_view module) const {
   if (index == ModuleRules::kNone) return nullptr;
   const int sparse = sparsity_.find(module);
   return &schemes_[static_cast<std::size_t>(sparse == ModuleRules::kNone ? index : sparse)];
+}
+
+const Scheme* Quantization::scheme_of_table(std::string_view module) const {
+  if (!names_tables_) return scheme_of(module);
+  const int index = tables_.find(module);
+  return index == ModuleRules::kNone ? nullptr : &schemes_[static_cast<std::size_t>(index)];
 }
 
 Quantization read_quantization(const QuantizationSources& sources, Findings& findings) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/model/cache_scheme.h"
 #include "generator/model/config_reader.h"
 #include "generator/model/module_rules.h"
 #include "heddle/spec.h"
@@ -67,7 +68,15 @@ class Quantization {
   // What the module's weights are, or null where the config leaves them as they were. `module` is
   // its path from the model's root: "model.layers.0.mlp.down_proj".
   const Scheme* scheme_of(std::string_view module) const;
-  // What a user should know: activations that are quantised, too, KV-cache scales ...
+  // The same of a table of embeddings, which some configs name apart from linear modules.
+  const Scheme* scheme_of_table(std::string_view module) const;
+  // Whether the config says which tables are quantised; else their tensors show it.
+  bool names_tables() const noexcept { return names_tables_; }
+  // Whether any module may have quantised weights.
+  bool has_weights() const noexcept { return !schemes_.empty(); }
+  // The key-value cache that the config says to have scales for; note_of() tells what of it.
+  const std::optional<CacheScheme>& cache() const noexcept { return cache_; }
+  // What a user should know: activations that are quantised, too ...
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
   // For tests: every module has this scheme.
@@ -80,6 +89,9 @@ class Quantization {
   std::vector<Scheme> schemes_;
   ModuleRules rules_;     // to an index into schemes_
   ModuleRules sparsity_;  // the same, for modules that rules_ has: stored with 2:4 sparsity
+  ModuleRules tables_;    // as rules_, of tables of embeddings, with names_tables_
+  bool names_tables_ = false;
+  std::optional<CacheScheme> cache_;
   std::vector<std::string> notes_;
 };
 

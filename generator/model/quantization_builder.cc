@@ -55,14 +55,6 @@ void QuantizationBuilder::settle_activations(Scheme& scheme) {
   note_once(std::string(kSixteenBitsNote) + ", because " + why);
 }
 
-void QuantizationBuilder::note_kv_scales() {
-  note(
-      "the checkpoint is made for an FP8 key-value cache (its k_scale and v_scale tensors are "
-      "copied): "
-      "heddle build --kv fp8_e4m3:tensor makes the kernels of one, where Heddle serves the "
-      "attention");
-}
-
 void QuantizationBuilder::rotates(const ConfigReader& config, std::string_view key,
                                   const std::string& what) {
   if (engine_rotates_) return note("the engine has to rotate activations: " + what);
@@ -77,6 +69,7 @@ void QuantizationBuilder::rotates(const ConfigReader& config, std::string_view k
 Quantization QuantizationBuilder::take() {
   result_.rules_.finish();
   result_.sparsity_.finish();
+  result_.tables_.finish();
   return std::move(result_);
 }
 

@@ -36,10 +36,15 @@ class QuantizationBuilder {
   // Which modules have which scheme; and which of them are stored with 2:4 sparsity.
   ModuleRules& rules() { return result_.rules_; }
   ModuleRules& sparsity() { return result_.sparsity_; }
+  // Those of tables of embeddings, where the config names them apart from linear modules.
+  ModuleRules& tables() {
+    result_.names_tables_ = true;
+    return result_.tables_;
+  }
   // Every module that no rule before names.
   void otherwise(int scheme);
   void note(std::string text) { result_.notes_.push_back(std::move(text)); }
-  void note_kv_scales();
+  void set_cache(CacheScheme scheme) { result_.cache_ = std::move(scheme); }
   // The model rotates activations at run time, as the field `key` says in `what`: a note where the
   // engine does it, else refused. Throws Error(kUnsupported, "model.quantization").
   void rotates(const ConfigReader& config, std::string_view key, const std::string& what);

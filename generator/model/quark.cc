@@ -92,6 +92,29 @@ int read_module(const ConfigReader& config, const std::string& pack_method,
   return builder.scheme(std::move(scheme));
 }
 
+// The cache's scales are those of what projections of keys and values make, which
+// layer_quant_config has by the same patterns as the group.
+CacheScheme read_cache(const ConfigReader& config, const Node& group) {
+  CacheScheme scheme = cache_scheme_of("FP8");
+  const Node* const layers = config.object("layer_quant_config");
+  for (const Node& pattern : group.items) {
+    const Node* const module = layers == nullptr ? nullptr : layers->find(pattern.text);
+    const Node* const made = module == nullptr ? nullptr : module->find("output_tensors");
+    if (made == nullptr || made->kind != Node::Kind::kObject) continue;
+    const ConfigReader fields(*made, config.pointer("layer_quant_config"), config.findings());
+    const std::string dtype = lower(fields.string_or("dtype", "fp8_e4m3"));
+    scheme = cache_scheme_of(dtype.starts_with("fp8") ? "FP8" : dtype);
+    const std::string place = lower(fields.string_or("qscheme", "per_tensor"));
+    if (place == "per_channel") scheme.scales = CacheScheme::Scales::kChannel;
+    if (place != "per_channel" && place != "per_tensor") {
+      scheme.scales = CacheScheme::Scales::kOther;
+    }
+    if (fields.is_true("is_dynamic")) scheme.scales = CacheScheme::Scales::kRunTime;
+    break;
+  }
+  return scheme;
+}
+
 // A rotation that was not made a part of the weights is work at run time.
 void check_algorithms(const ConfigReader& config, QuantizationBuilder& builder) {
   const Node* algorithms = config.node("algo_config");
@@ -109,11 +132,13 @@ void check_algorithms(const ConfigReader& config, QuantizationBuilder& builder) 
 void read_quark(const ConfigReader& config, QuantizationBuilder& builder) {
   check_algorithms(config, builder);
   std::string pack_method = "reorder";
+  bool has_cache = false;
   if (const Node* node = config.object("export")) {
     const ConfigReader exported(*node, config.pointer("export"), config.findings());
     pack_method = lower(exported.string_or("pack_method", "reorder"));
     const Node* kv = exported.node("kv_cache_group");
-    if (kv != nullptr && !kv->items.empty()) builder.note_kv_scales();
+    has_cache = kv != nullptr && kv->kind == Node::Kind::kArray && !kv->items.empty();
+    if (has_cache) builder.set_cache(read_cache(config, *kv));
   }
   exclude_modules(config, "exclude", builder);
   const Node* by_type = config.object("layer_type_quant_config");
@@ -134,7 +159,8 @@ void read_quark(const ConfigReader& config, QuantizationBuilder& builder) {
   }
   const Node* global = config.object("global_quant_config");
   if (global == nullptr) {
-    if (!config.has("global_quant_config")) {
+    // Where the cache alone is quantised there is none.
+    if (!config.has("global_quant_config") && !has_cache) {
       config.add("missing_field", "global_quant_config", "the field is required");
     }
     return;

@@ -33,7 +33,7 @@ inline CheckpointConfig config_of(Storage storage, const Layer& layer, bool minu
 
 // The layers of a checkpoint whose config says nothing.
 inline std::vector<LayerName> layers_of(const Checkpoint& checkpoint) {
-  return take_inventory(checkpoint, {}, {}).layers;
+  return take_inventory(checkpoint, CheckpointConfig(), {}).layers;
 }
 
 }  // namespace heddle

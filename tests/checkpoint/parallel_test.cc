@@ -208,11 +208,11 @@ TEST_F(ParallelTest, HeadsOfEveryNameAreSplit) {
 }
 
 TEST_F(ParallelTest, LayersOfOtherNamesStayWhole) {
-  const Layer& other = add("somewhere.else", 32, 256);
+  const Layer& other = add("visual.else", 32, 256);
   const ConvertReport report = repack(1, 2);
-  expect_part("somewhere.else", other, run(0, 32), 0);
+  expect_part("visual.else", other, run(0, 32), 0);
   ASSERT_EQ(report.notes.size(), 1U);
-  EXPECT_NE(report.notes[0].find("somewhere.else"), std::string::npos);
+  EXPECT_NE(report.notes[0].find("visual.else"), std::string::npos);
 }
 
 TEST_F(ParallelTest, WhatCannotBeSplitIsRefusedByName) {

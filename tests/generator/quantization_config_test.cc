@@ -231,9 +231,84 @@ TEST(QuantizationConfig, CompressedTensorsFormatsByGroup) {
           "weights": {"num_bits": 4, "type": "float", "group_size": 16}}}})");
   EXPECT_EQ(quantization.scheme_of("l.attn.q")->type, WeightType::kE4m3);
   EXPECT_TRUE(quantization.scheme_of("l.mlp.up")->tensor_scale);
-  EXPECT_EQ(quantization.notes().size(), 2U);  // the cache's scales, activations
+  EXPECT_EQ(quantization.notes().size(), 1U);  // activations
+  ASSERT_TRUE(quantization.cache());
+  EXPECT_EQ(quantization.cache()->dtype, "fp8_e4m3");
   EXPECT_EQ(refused_at(R"({"quant_method": "compressed-tensors", "format": "marlin-24",
     "config_groups": {}})"),
+            "/quantization_config/format");
+}
+
+// Tables are another class than linear modules, and may have other codes.
+TEST(QuantizationConfig, CompressedTensorsTables) {
+  const auto group = [](const std::string& targets, int bits) {
+    return R"({"targets": [)" + targets + R"(], "weights": {"num_bits": )" + std::to_string(bits) +
+           R"(, "type": "int", "strategy": "channel"}})";
+  };
+  const auto with = [](const std::string& groups) {
+    return read(R"({"quant_method": "compressed-tensors", "format": "pack-quantized",
+                    "ignore": ["lm_head", "visual.embed"], "config_groups": {)" +
+                groups + "}}");
+  };
+  const Quantization two =
+      with("\"a\": " + group("\"Linear\"", 4) + ", \"b\": " + group("\"Embedding\"", 8));
+  EXPECT_TRUE(two.names_tables());
+  EXPECT_EQ(two.scheme_of_table("model.embed_tokens")->bits, 8);
+  EXPECT_EQ(two.scheme_of(kModule)->bits, 4);
+  EXPECT_EQ(two.scheme_of_table("visual.embed"), nullptr);
+  const Quantization named =
+      with("\"a\": " + group("\"Linear\"", 4) + ", \"b\": " + group("\"model.embed_tokens\"", 2));
+  EXPECT_EQ(named.scheme_of_table("model.embed_tokens")->bits, 2);
+  EXPECT_EQ(named.scheme_of_table("model.embed_positions"), nullptr);
+  const Quantization silent = with("\"a\": " + group("\"Linear\"", 4));
+  EXPECT_FALSE(silent.names_tables());
+  EXPECT_EQ(silent.scheme_of_table("model.embed_tokens")->bits, 4);
+}
+
+TEST(QuantizationConfig, CachesThatScalesWereMadeFor) {
+  using Scales = CacheScheme::Scales;
+  const auto ct = [](const std::string& scheme) {
+    return R"({"quant_method": "compressed-tensors", "format": "dense", "config_groups": {},
+               "kv_cache_scheme": )" +
+           scheme + "}";
+  };
+  const auto modelopt = [](const std::string& fields) {
+    return R"({"quant_method": "modelopt", )" + fields + "}";
+  };
+  const struct {
+    std::string config;
+    const char* dtype;
+    Scales scales;
+  } cases[] = {
+      {ct(R"({"num_bits": 8, "type": "float", "strategy": "tensor"})"), "fp8_e4m3",
+       Scales::kTensor},
+      {ct(R"({"num_bits": 8, "type": "float", "strategy": "attn_head"})"), "fp8_e4m3",
+       Scales::kHead},
+      {ct(R"({"num_bits": 8, "type": "int", "strategy": "channel"})"), "int8", Scales::kChannel},
+      {ct(R"({"num_bits": 8, "type": "float", "dynamic": true})"), "fp8_e4m3", Scales::kRunTime},
+      {ct(R"({"num_bits": 8, "type": "int", "symmetric": false})"), "int8", Scales::kTensor},
+      {modelopt(R"("kv_cache_quant_algo": "FP8")"), "fp8_e4m3", Scales::kTensor},
+      {modelopt(R"("kv_cache_quant_algo": "NVFP4")"), "nvfp4", Scales::kTensor},
+      {modelopt(R"("kv_cache_quant_algo": "NVFP4_ROTATED")"), "", Scales::kOther},
+      {modelopt(R"("kv_cache_scheme": {"num_bits": 8, "type": "float"})"), "fp8_e4m3",
+       Scales::kTensor},
+      {R"({"quant_method": "quark", "export": {"kv_cache_group": ["*k_proj", "*v_proj"]},
+           "layer_quant_config": {"*k_proj": {"weight": null, "output_tensors": {
+             "dtype": "int8", "qscheme": "per_channel"}}}})",
+       "int8", Scales::kChannel}};
+  for (const auto& one : cases) {
+    const Quantization quantization = read(one.config);
+    EXPECT_FALSE(quantization.has_weights()) << one.config;
+    EXPECT_EQ(quantization.scheme_of(kModule), nullptr) << one.config;
+    ASSERT_TRUE(quantization.cache()) << one.config;
+    EXPECT_EQ(quantization.cache()->dtype, one.dtype) << one.config;
+    EXPECT_EQ(quantization.cache()->scales, one.scales) << one.config;
+  }
+  EXPECT_FALSE(read(R"({"quant_method": "fp8"})").cache());
+  EXPECT_TRUE(read(R"({"quant_method": "fp8", "kv_cache_scheme": "static"})").cache());
+  // No group may say that weights of a format that is none are quantised.
+  EXPECT_EQ(refused_at(R"({"quant_method": "compressed-tensors", "format": "dense",
+    "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float"}}}})"),
             "/quantization_config/format");
 }
 

@@ -60,6 +60,10 @@ def copied_cases():
                ".weight_scale": convolution.scales.tensor([16, 1, 1, 1])}
     yield beside(("any", "convolutions"), "convolution", rows, ROWS, ROWS.tensors(),
                  tensors, ("convolution",), "visual.patch_embed.proj", readable=convolution)
+    table = Bytes(215, n=48)
+    yield beside(("any", "embeddings"), "embeddings", rows, ROWS, ROWS.tensors(),
+                 table.tensors(), ("table of embeddings",), "model.embed_tokens",
+                 readable=table)
 
 
 def refused_tensor_cases():
