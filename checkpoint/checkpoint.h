@@ -27,6 +27,8 @@ class Checkpoint {
   // Whether the folder has tensors that the constructor would read.
   static bool is_in(const std::string& folder);
 
+  // In the order in which they were opened.
+  const std::vector<std::unique_ptr<SafetensorsFile>>& files() const noexcept { return files_; }
   // All tensors by name.
   const std::map<std::string, Entry>& tensors() const noexcept { return tensors_; }
   const TensorInfo* find(const std::string& name) const;

@@ -72,6 +72,7 @@ class Layers {
       const std::size_t places = std::max<std::size_t>(1, seen_[i].size());
       if (extra != extra_.end()) {
         layer.matrices *= 1 + static_cast<std::int64_t>(extra->second / places);
+        layer.stored_bytes *= 1 + extra->second / places;
         if (layer.kind == ModelLayer::Kind::kLinear) layer.kind = ModelLayer::Kind::kExperts;
       }
     }
@@ -132,6 +133,7 @@ void add_plain(const Checkpoint& checkpoint, const CheckpointConfig& config,
     layer.weights = std::string(to_string(tensor.type));
     layer.reason = dense ? kNotDense : kNoPlainKernel;
     if (role == ModuleRole::kAdapter) layer.reason = why_no_gemm(role);
+    layer.stored_bytes = tensor.bytes;
     if (weight && sides > 2) {
       layer.kind = ModelLayer::Kind::kConvolution;
       layer.n = tensor.shape[0];
@@ -159,25 +161,25 @@ void add_rows_of_bytes(const CheckpointConfig& config, Model* model) {
   add_row_kernels(*config.decoder, bytes->spec.gemm().output_dtype(), model);
 }
 
-}  // namespace
-
-Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
-                          const PackOptions& options) {
-  LayerPlan plan = plan_layers(checkpoint, config, options);
-  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0) {
-    refuse_plain_checkpoint(options);
+// A checkpoint's layers as those of a model.
+class LayersOfModel {
+ public:
+  // `consumed`: tensors that are no layers of 16 bits of their own.
+  LayersOfModel(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                std::set<std::string> consumed)
+      : checkpoint_(checkpoint),
+        config_(config),
+        consumed_(std::move(consumed)),
+        layers_(main_list(checkpoint)) {
+    model_.model_type = config.model_type;
+    model_.quant_method = config.quantization.method();
   }
-  Model model;
-  model.model_type = config.model_type;
-  model.quant_method = config.quantization.method();
-  Layers layers(main_list(checkpoint));
-  std::set<std::string> consumed = plan.inventory.skipped;
-  std::map<std::pair<std::string, std::string>, std::size_t> known;  // name and spec to its kernel
-  for (const PackedLayer& packed : plan.packed) {
-    const auto [place, is_new] =
-        known.try_emplace({packed.spec.name(), packed.spec.canonical_json()}, model.kernels.size());
-    if (is_new) model.kernels.push_back({packed.spec, 0, covers(packed.group)});
-    ++model.kernels[place->second].layers;
+
+  void add(const PackedLayer& packed) {
+    const auto [place, is_new] = kernels_.try_emplace(
+        {packed.spec.name(), packed.spec.canonical_json()}, model_.kernels.size());
+    if (is_new) model_.kernels.push_back({packed.spec, 0, covers(packed.group)});
+    ++model_.kernels[place->second].layers;
     ModelLayer layer;
     layer.name = packed.spec.name();
     layer.n = packed.spec.weight_shape().n;
@@ -188,46 +190,99 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     layer.bias = packed.spec.gemm().epilogue.bias;
     layer.kernel = static_cast<int>(place->second);
     std::vector<std::string> modules;
-    for (const LayerName& part : packed.group.parts) {
-      modules.push_back(part.name);
-      for (std::string& tensor : tensors_of(part, checkpoint)) consumed.insert(std::move(tensor));
-    }
-    layers.add(modules, packed.heights, std::move(layer));
+    for (const LayerName& part : packed.group.parts) modules.push_back(part.name);
+    layers_.add(modules, packed.heights, std::move(layer));
   }
-  std::map<std::pair<std::string, std::string>, std::size_t> unserved;
-  for (const UnservedLayer& layer : plan.unserved) {
+
+  void add(const UnservedLayer& layer) {
     const auto [place, is_new] =
-        unserved.try_emplace({leaf_of_layer(layer.name), layer.reason}, model.unserved.size());
-    if (is_new) model.unserved.push_back({leaf_of_layer(layer.name), layer.reason, 0});
-    ++model.unserved[place->second].layers;
+        unserved_.try_emplace({leaf_of_layer(layer.name), layer.reason}, model_.unserved.size());
+    if (is_new) model_.unserved.push_back({leaf_of_layer(layer.name), layer.reason, 0});
+    ++model_.unserved[place->second].layers;
     ModelLayer entry;
     entry.name = leaf_of_layer(layer.name);
     entry.n = layer.n;
     entry.k = layer.k;
-    const TensorInfo* const weights = checkpoint.find(layer.tensors.front());
+    const TensorInfo* const weights =
+        layer.tensors.empty() ? nullptr : checkpoint_.find(layer.tensors.front());
     entry.weights = weights != nullptr && is_float(weights->type) ? kPlainWeights : "quantised";
     entry.reason = layer.reason;
-    layers.add({layer.name}, {layer.n}, std::move(entry));
-    consumed.insert(layer.tensors.begin(), layer.tensors.end());
+    for (const std::string& tensor : layer.tensors) {
+      const TensorInfo* const found = checkpoint_.find(tensor);
+      if (found != nullptr) entry.stored_bytes += found->bytes;
+    }
+    layers_.add({layer.name}, {layer.n}, std::move(entry));
+    consumed_.insert(layer.tensors.begin(), layer.tensors.end());
   }
-  for (const MissingLayer& missing : plan.missing) {
+
+  void add(const MissingLayer& missing) {
     ModelLayer entry;
     entry.name = leaf_of_layer(missing.name);
     entry.n = missing.n;
     entry.k = missing.k;
     entry.weights = "missing";
     entry.reason = "the checkpoint has no tensor of it";
-    layers.add({missing.name}, {missing.n}, std::move(entry));
+    layers_.add({missing.name}, {missing.n}, std::move(entry));
   }
-  add_plain(checkpoint, config, consumed, options.dense, &layers);
-  model.layers = layers.take();
-  model.notes = std::move(plan.notes);
-  add_rows_of_bytes(config, &model);
-  if (!config.is_known && !config.model_type.empty()) {
-    model.notes.push_back("the model type \"" + excerpt(config.model_type) +
-                          "\" is not known to Heddle: its layers are what the tensors show");
+
+  // `dense` as in PackOptions.
+  Model finish(std::vector<std::string> notes, bool dense) {
+    add_plain(checkpoint_, config_, consumed_, dense, &layers_);
+    model_.layers = layers_.take();
+    model_.notes = std::move(notes);
+    add_rows_of_bytes(config_, &model_);
+    if (!config_.is_known && !config_.model_type.empty()) {
+      model_.notes.push_back("the model type \"" + excerpt(config_.model_type) +
+                             "\" is not known to Heddle: its layers are what the tensors show");
+    }
+    return std::move(model_);
   }
-  return model;
+
+ private:
+  using NameAndText = std::pair<std::string, std::string>;
+
+  const Checkpoint& checkpoint_;
+  const CheckpointConfig& config_;
+  std::set<std::string> consumed_;
+  Layers layers_;
+  Model model_;
+  std::map<NameAndText, std::size_t> kernels_;   // by name and spec
+  std::map<NameAndText, std::size_t> unserved_;  // by name and reason
+};
+
+}  // namespace
+
+Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                          const PackOptions& options) {
+  LayerPlan plan = plan_layers(checkpoint, config, options);
+  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0) {
+    refuse_plain_checkpoint(options);
+  }
+  std::set<std::string> consumed = std::move(plan.inventory.skipped);
+  for (const PackedLayer& packed : plan.packed) {
+    for (const LayerName& part : packed.group.parts) {
+      for (std::string& tensor : tensors_of(part, checkpoint)) consumed.insert(std::move(tensor));
+    }
+  }
+  LayersOfModel layers(checkpoint, config, std::move(consumed));
+  for (const PackedLayer& packed : plan.packed) layers.add(packed);
+  for (const UnservedLayer& layer : plan.unserved) layers.add(layer);
+  for (const MissingLayer& layer : plan.missing) layers.add(layer);
+  return layers.finish(std::move(plan.notes), options.dense);
+}
+
+Model model_of_packed(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                      PackedCheckpoint packed) {
+  std::set<std::string> others;
+  for (const MadeTensor& tensor : packed.others) others.insert(tensor.info.name);
+  std::set<std::string> consumed;  // what the layers have
+  for (const auto& [name, entry] : checkpoint.tensors()) {
+    if (others.count(name) == 0) consumed.insert(name);
+  }
+  LayersOfModel layers(checkpoint, config, std::move(consumed));
+  for (const PackedLayerTensors& tensors : packed.layers) layers.add(tensors.layer);
+  for (const UnservedLayer& layer : packed.unserved) layers.add(layer);
+  return layers.finish(std::move(packed.notes), packed.dense);
 }
 
 }  // namespace heddle

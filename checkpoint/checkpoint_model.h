@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
 #include "checkpoint/layer_plan.h"
+#include "checkpoint/packed_checkpoint.h"
 #include "heddle/model.h"
 
 namespace heddle {
@@ -15,6 +16,10 @@ namespace heddle {
 // Error(kUnsupported, "checkpoint.not_quantised") without a quantised layer.
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const PackOptions& options = {});
+// The same of a file that repack_checkpoint() wrote, as read_packed_checkpoint() has it. `config`
+// may be empty; the facts that it has are used.
+Model model_of_packed(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                      PackedCheckpoint packed);
 
 }  // namespace heddle
 

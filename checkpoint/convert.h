@@ -51,7 +51,7 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
 // one of several ranks "heddle.tp" is "<rank>/<size>"; all other tensors are there as a whole. Of a
 // head that was quantised here "heddle.lm_head" is the number of bits. <layer>.input_scale F32 [1]
 // is the static scale of activations of eight bits; where a layer takes such "heddle.activations"
-// is 8.
+// is 8. "heddle.contents" is what packed_contents.h describes.
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options);
 

@@ -23,8 +23,8 @@ struct Suffix {
 };
 constexpr const char* kLoneScale = "a scale without its weight";
 constexpr const char* kPacked =
-    "of a file that heddle repack has written: it is packed already, so give the checkpoint "
-    "instead";
+    "of a file that heddle repack has written, which cannot be packed again and of which only its "
+    "metadata tells what it holds: give the checkpoint instead";
 constexpr const char* kZeros = "zero points without their weight";
 constexpr const char* kIndex = "an index of groups without its weight";
 constexpr const char* kSparse =

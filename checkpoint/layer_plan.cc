@@ -68,18 +68,6 @@ std::string why_unserved(const GemmSpec& gemm) {
                      reasons);
 }
 
-// The last component of the layer's name as the label of a spec, which has fewer characters.
-std::string label_of(const std::string& layer) {
-  constexpr std::size_t kLongest = 64;
-  std::string label = leaf_of_layer(layer).substr(0, kLongest);
-  for (char& c : label) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-';
-    if (!fine) c = '_';
-  }
-  return label.empty() ? "layer" : label;
-}
-
 // The plan as it is made, group by group.
 class Planner {
  public:
@@ -209,6 +197,17 @@ class Planner {
 };
 
 }  // namespace
+
+std::string label_of(const std::string& layer) {
+  constexpr std::size_t kLongest = 64;
+  std::string label = leaf_of_layer(layer).substr(0, kLongest);
+  for (char& c : label) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-';
+    if (!fine) c = '_';
+  }
+  return label.empty() ? "layer" : label;
+}
 
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
                       const CheckpointConfig& config, const TensorParallel& parallel, Load load) {

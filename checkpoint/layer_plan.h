@@ -28,8 +28,8 @@ struct PackedLayer {
   std::int64_t matrices = 1;              // experts
   std::vector<std::int64_t> heights;      // rows of a matrix of each part
   std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
-  Companions companions;
-  std::optional<float> input_scale{};  // of activations whose scale is static
+  std::optional<Companions> companions;   // none where the layer is packed already
+  std::optional<float> input_scale{};     // of activations whose scale is static
 };
 
 struct LayerPlan {
@@ -49,6 +49,9 @@ struct PackOptions {
   bool dense = false;
   int lm_head_bits = 0;
 };
+
+// The last component of the layer's name as the label of a spec, which has fewer characters.
+std::string label_of(const std::string& layer);
 
 // The layer as it is packed. `load` as for read_layer().
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/packed_contents.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -85,7 +86,7 @@ void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matr
 MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const TensorParallel& parallel, const PackedLayer& planned) {
   MadeTensor made;
-  made.info.name = planned.group.name + ".heddle";
+  made.info.name = planned.group.name + kPackedSuffix;
   const std::size_t bytes = weight_layout(planned.spec.gemm()).total_bytes;
   made.info.shape = {static_cast<std::int64_t>(bytes)};
   if (planned.matrices != 1) made.info.shape.insert(made.info.shape.begin(), planned.matrices);
@@ -104,7 +105,7 @@ MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& 
 std::optional<MadeTensor> packed_permutation(const PackedLayer& planned) {
   if (planned.permutation.empty()) return std::nullopt;
   MadeTensor made;
-  made.info.name = planned.group.name + ".heddle_perm";
+  made.info.name = planned.group.name + kPermutationSuffix;
   made.info.type = TensorType::kI32;
   made.info.shape = {planned.spec.weight_shape().k};
   made.info.bytes = planned.permutation.size() * sizeof planned.permutation[0];

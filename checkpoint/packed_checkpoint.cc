@@ -27,11 +27,11 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
       if (!part.shared_module.empty()) continue;  // another module has it, too
       for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));
     }
-    for (std::string& name : layer.companions.replaced()) consumed.push_back(std::move(name));
+    for (std::string& name : layer.companions->replaced()) consumed.push_back(std::move(name));
     MadeTensor weights = packed_weights(checkpoint, config, options.parallel, layer);
     std::optional<MadeTensor> permutation = packed_permutation(layer);
-    std::optional<MadeTensor> bias = layer.companions.bias();
-    std::optional<MadeTensor> pre_scale = layer.companions.pre_scale();
+    std::optional<MadeTensor> bias = layer.companions->bias();
+    std::optional<MadeTensor> pre_scale = layer.companions->pre_scale();
     consume(bias, &consumed);
     consume(pre_scale, &consumed);
     std::optional<MadeTensor> input_scale;
@@ -51,6 +51,8 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   packed.notes = std::move(plan.notes);
   packed.skipped = plan.inventory.skipped.size();
   packed.kept = plan.inventory.kept;
+  packed.dense = options.dense;
+  packed.rotates = config.quantization.rotates();
   return packed;
 }
 

@@ -31,6 +31,8 @@ struct PackedCheckpoint {
   std::vector<std::string> notes;
   std::size_t skipped = 0;  // tensors left out on request
   std::size_t kept = 0;     // quantised layers that are left as they are on request
+  bool dense = false;       // layers of 16 bits were asked for
+  bool rotates = false;     // the engine has to rotate activations
 };
 
 // Both must outlive what is made of them. Throws as plan_layers() does.

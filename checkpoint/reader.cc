@@ -10,6 +10,7 @@
 #include "checkpoint/config_files.h"
 #include "checkpoint/output_plan.h"
 #include "checkpoint/packed_checkpoint.h"
+#include "checkpoint/packed_file.h"
 #include "checkpoint/work_queue.h"
 #include "generator/null_byte.h"
 #include "generator/spec/document.h"
@@ -41,6 +42,10 @@ const std::string& checked(const std::string& path) {
   return path;
 }
 
+ConfigRequest request_of(const CheckpointOptions& options) {
+  return {options.engine_rotates, options.activation_bits, options.arch};
+}
+
 CheckpointTensor public_tensor(const TensorInfo& info) {
   return {info.name, info.type, info.shape, static_cast<std::size_t>(info.bytes)};
 }
@@ -65,12 +70,18 @@ const Named* find(const std::vector<Named>& all, std::string_view name) {
 struct CheckpointReader::State {
   State(const std::string& path, const CheckpointOptions& options)
       : checkpoint(path),
-        config(read_checkpoint_config(
-            read_config_files(options.config.empty() ? config_beside(path) : options.config),
-            {options.engine_rotates, options.activation_bits, options.arch})) {
+        is_packed_file(is_packed(checkpoint)),
+        config(is_packed_file ? CheckpointConfig()
+                              : read_checkpoint_config(
+                                    read_config_files(options.config.empty() ? config_beside(path)
+                                                                             : options.config),
+                                    request_of(options))) {
     const PackOptions pack = {options.fuse,  options.choice, options.parallel,
                               options.gated, options.dense,  options.lm_head_bits};
-    PackedCheckpoint packed = packed_checkpoint(checkpoint, config, pack);
+    PackedCheckpoint packed =
+        is_packed_file
+            ? read_packed_checkpoint(checkpoint, pack, request_of(options), PackedUse::kLaunches)
+            : packed_checkpoint(checkpoint, config, pack);
     expect_quantised(packed, pack);
     for (PackedLayerTensors& tensors : packed.layers) add(std::move(tensors));
     for (MadeTensor& tensor : packed.others) {
@@ -129,6 +140,7 @@ struct CheckpointReader::State {
   }
 
   const Checkpoint checkpoint;
+  const bool is_packed_file;  // heddle repack wrote it
   const CheckpointConfig config;
   std::vector<CheckpointLayer> layers;
   std::vector<CheckpointTensor> plain;
@@ -159,10 +171,12 @@ struct CheckpointReader::State {
     layer.layout_version = heddle::layout_version(layer.spec.weight());
     for (std::size_t i = 0; i < from.group.parts.size(); ++i) {
       layer.parts.push_back({from.group.parts[i].name, from.heights[i]});
+      if (is_packed_file) continue;
       for (const std::string& name : tensors_of(from.group.parts[i], checkpoint)) {
         layer.source_bytes += checkpoint.at(name).tensor->bytes;
       }
     }
+    if (is_packed_file) layer.source_bytes = layer.packed.bytes;
     add(std::move(tensors.weights));
     for (auto* companion :
          {&tensors.permutation, &tensors.bias, &tensors.pre_scale, &tensors.input_scale}) {

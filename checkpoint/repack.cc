@@ -6,6 +6,7 @@
 #include "checkpoint/convert.h"
 #include "checkpoint/output_plan.h"
 #include "checkpoint/packed_checkpoint.h"
+#include "checkpoint/packed_contents.h"
 #include "heddle/spec.h"
 #include "heddle/version.h"
 #include "heddle/weights.h"
@@ -13,18 +14,41 @@
 namespace heddle {
 namespace {
 
+PackedContents contents_of(const PackedCheckpoint& packed, const PackOptions& options) {
+  PackedContents contents;
+  contents.fused = options.fuse;
+  contents.gated = options.gated;
+  contents.dense = packed.dense;
+  contents.rotates = packed.rotates;
+  contents.kept = packed.kept;
+  contents.unserved = packed.unserved;
+  for (const PackedLayerTensors& tensors : packed.layers) {
+    const PackedLayer& layer = tensors.layer;
+    PackedLayerContents& noted = contents.layers[layer.group.name];
+    if (tensors.bias) noted.bias = tensors.bias->info.name;
+    if (tensors.pre_scale) noted.pre_scale = tensors.pre_scale->info.name;
+    for (std::size_t i = 0; i < layer.group.parts.size(); ++i) {
+      noted.parts.push_back({layer.group.parts[i].name, layer.heights[i]});
+    }
+  }
+  for (const MadeTensor& tensor : packed.others) contents.copied.push_back(tensor.info.name);
+  return contents;
+}
+
 std::map<std::string, std::string> metadata_of(const PackedCheckpoint& packed,
-                                               const TensorParallel& parallel) {
+                                               const PackOptions& options) {
+  const TensorParallel& parallel = options.parallel;
   std::map<std::string, std::string> metadata = {
       {"format", "pt"},
       {"heddle.version", HEDDLE_VERSION},
+      {kContentsKey, contents_text(contents_of(packed, options))},
   };
   if (parallel.size > 1) {
-    metadata["heddle.tp"] = fmt::format("{}/{}", parallel.rank, parallel.size);
+    metadata[kRankKey] = fmt::format("{}/{}", parallel.rank, parallel.size);
   }
   for (const PackedLayerTensors& tensors : packed.layers) {
     const int bits = tensors.layer.group.parts.front().code_bits;
-    if (bits != 0) metadata["heddle.lm_head"] = std::to_string(bits);
+    if (bits != 0) metadata[kHeadKey] = std::to_string(bits);
   }
   int version = 1;  // that the bytes of all layers have had since
   for (const PackedLayerTensors& tensors : packed.layers) {
@@ -37,7 +61,7 @@ std::map<std::string, std::string> metadata_of(const PackedCheckpoint& packed,
                                    return tensors.layer.spec.gemm().has_byte_activations();
                                  });
   if (bytes) metadata["heddle.activations"] = "8";
-  metadata["heddle.layout"] = std::to_string(version);
+  metadata[kLayoutKey] = std::to_string(version);
   return metadata;
 }
 
@@ -53,7 +77,7 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   expect_quantised(packed, options.pack);
   check_conversion(checkpoint, report.layers + packed.unserved.size() + packed.kept, output);
   OutputPlan plan;
-  plan.set_metadata(metadata_of(packed, options.pack.parallel));
+  plan.set_metadata(metadata_of(packed, options.pack));
   for (PackedLayerTensors& tensors : packed.layers) {
     plan.add(std::move(tensors.weights));
     if (tensors.permutation) plan.add(std::move(*tensors.permutation));

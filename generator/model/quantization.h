@@ -78,6 +78,8 @@ class Quantization {
   const std::optional<CacheScheme>& cache() const noexcept { return cache_; }
   // What a user should know: activations that are quantised, too ...
   const std::vector<std::string>& notes() const noexcept { return notes_; }
+  // The engine has to rotate activations at run time.
+  bool rotates() const noexcept { return rotates_; }
 
   // For tests: every module has this scheme.
   static Quantization uniform(std::string method, const Scheme& scheme);
@@ -93,6 +95,7 @@ class Quantization {
   bool names_tables_ = false;
   std::optional<CacheScheme> cache_;
   std::vector<std::string> notes_;
+  bool rotates_ = false;
 };
 
 // The documents that say how a model is quantised. The nodes outlive the call that takes them; null

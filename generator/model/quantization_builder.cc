@@ -57,7 +57,10 @@ void QuantizationBuilder::settle_activations(Scheme& scheme) {
 
 void QuantizationBuilder::rotates(const ConfigReader& config, std::string_view key,
                                   const std::string& what) {
-  if (engine_rotates_) return note("the engine has to rotate activations: " + what);
+  if (engine_rotates_) {
+    result_.rotates_ = true;
+    return note("the engine has to rotate activations: " + what);
+  }
   refuse_quantization(config, key,
                       "the model rotates activations at run time (" + what +
                           "), for which Heddle has no operation: without it results are wrong",

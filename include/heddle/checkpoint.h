@@ -129,7 +129,8 @@ struct CheckpointLayer {
   // F32 [1], where the scale of 8-bit activations is static: GemmArgs::x_scales, and
   // RowTransformArgs::tensor_scale of what makes them. Of fused parts the largest.
   std::optional<CheckpointTensor> input_scale;
-  // Bytes of the checkpoint's tensors that the packed weights are made from.
+  // Bytes of the checkpoint's tensors that the packed weights are made from; of a packed file, its
+  // own.
   std::size_t source_bytes = 0;
 };
 
@@ -179,8 +180,18 @@ class HEDDLE_EXPORT CheckpointReader {
 
   // `path` is a folder, a .safetensors file, or a model.safetensors.index.json. Reads the headers
   // of the files and of the tensors what specs depend on: zero points, orders of columns, biases.
+  //
+  // A file that `heddle repack` wrote, alone in its folder or named itself, gives the layers, specs
+  // and bytes that it was packed from; packing is then a copy. Its metadata says all, and no config
+  // is read. Options that are left at their defaults are the file's; `parallel` and, where the
+  // engine has to rotate, `engine_rotates` must be. notes() does not repeat what repack has told.
   // Throws
   // - Error(kFile, "checkpoint.*") for files that are missing, damaged or contradict each other;
+  // - of a packed file Error(kFile, "checkpoint.packed") where it is not as repack wrote it: a
+  //   tensor that is missing, foreign or of another size; Error(kUnsupported,
+  //   "checkpoint.packed_version") for another layout or version, "checkpoint.packed_arch" for
+  //   kernels that options.arch does not have; Error(kUsage, "checkpoint.packed_options") for
+  //   options that are not the file's;
   // - Error(kSpec) for a config that is none;
   // - Error(kUnsupported, "checkpoint.foreign") for files of another format, such as GGUF;
   //   "checkpoint.not_converted" that names every tensor which looks quantised and is not

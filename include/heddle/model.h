@@ -2,6 +2,7 @@
 #ifndef HEDDLE_MODEL_H_
 #define HEDDLE_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -60,6 +61,9 @@ struct ModelLayer {
   std::string weights;      // "uint4, groups of 128", "16 bits"
   int kernel = -1;          // index into Model::kernels, -1 where there is none
   std::string reason;       // why there is none
+  // Without a kernel: bytes that one such layer, all matrices of it, has in the checkpoint; 0: not
+  // known, or it shares the weights of another.
+  std::size_t stored_bytes = 0;
 
   // The modules of the checkpoint that this stands for; the experts of one layer count as one.
   std::int64_t count() const {

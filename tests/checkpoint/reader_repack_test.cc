@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 
 #include "cache/bytes.h"
 #include "checkpoint/config_files.h"
@@ -20,6 +21,61 @@ Bytes read_into_memory(const CheckpointReader& reader, const CheckpointTensor& t
   EXPECT_EQ(Bytes(bytes.end() - 3, bytes.end()), Bytes(3, 0xA5)) << tensor.name;
   bytes.resize(tensor.bytes);
   return bytes;
+}
+
+bool same_tensor(const CheckpointTensor& a, const CheckpointTensor& b) {
+  return a.name == b.name && a.type == b.type && a.shape == b.shape && a.bytes == b.bytes;
+}
+
+void expect_same_tensor(const std::optional<CheckpointTensor>& a,
+                        const std::optional<CheckpointTensor>& b) {
+  ASSERT_EQ(a.has_value(), b.has_value());
+  EXPECT_TRUE(!a || same_tensor(*a, *b));
+}
+
+// A reader of what repack wrote has the same layers and bytes, whatever it is asked for that the
+// file is.
+void expect_packed_reads_alike(const CheckpointReader& reader, const std::string& packed,
+                               const CheckpointOptions& options) {
+  CheckpointOptions own;
+  own.parallel = options.parallel;
+  own.engine_rotates = options.engine_rotates;
+  const CheckpointReader again(packed, own);
+  EXPECT_TRUE(again.notes().empty());  // repack has told them
+  ASSERT_EQ(again.layers().size(), reader.layers().size());
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    const CheckpointLayer& a = reader.layers()[i];
+    const CheckpointLayer& b = again.layers()[i];
+    SCOPED_TRACE(a.name);
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.spec.canonical_json(), b.spec.canonical_json());
+    EXPECT_EQ(a.spec.name(), b.spec.name());
+    EXPECT_EQ(a.matrices, b.matrices);
+    EXPECT_EQ(a.layout_version, b.layout_version);
+    EXPECT_EQ(b.source_bytes, b.packed.bytes);
+    EXPECT_TRUE(same_tensor(a.packed, b.packed));
+    expect_same_tensor(a.permutation, b.permutation);
+    expect_same_tensor(a.bias, b.bias);
+    expect_same_tensor(a.pre_scale, b.pre_scale);
+    expect_same_tensor(a.input_scale, b.input_scale);
+    ASSERT_EQ(a.parts.size(), b.parts.size());
+    for (std::size_t part = 0; part < a.parts.size(); ++part) {
+      EXPECT_EQ(a.parts[part].name, b.parts[part].name);
+      EXPECT_EQ(a.parts[part].rows, b.parts[part].rows);
+    }
+  }
+  ASSERT_EQ(again.unserved().size(), reader.unserved().size());
+  for (std::size_t i = 0; i < reader.unserved().size(); ++i) {
+    EXPECT_EQ(again.unserved()[i].name, reader.unserved()[i].name);
+    EXPECT_EQ(again.unserved()[i].reason, reader.unserved()[i].reason);
+    EXPECT_EQ(again.unserved()[i].tensors, reader.unserved()[i].tensors);
+  }
+  const std::map<std::string, CheckpointTensor> all = all_tensors(reader);
+  const std::map<std::string, CheckpointTensor> packed_all = all_tensors(again);
+  ASSERT_EQ(all.size(), packed_all.size());
+  for (const auto& [name, tensor] : all) {
+    EXPECT_EQ(read_into_memory(again, packed_all.at(name)), read_into_memory(reader, tensor));
+  }
 }
 
 // Every tensor of the file that repack writes, and no other.
@@ -66,6 +122,7 @@ void expect_what_repack_writes(const std::string& path, const CheckpointOptions&
     EXPECT_EQ(read_in_pieces(reader, tensor), bytes);
     EXPECT_EQ(read_into_memory(reader, tensor), bytes);  // once more
   }
+  expect_packed_reads_alike(reader, output, options);
 }
 
 class ReaderCaseTest : public ::testing::TestWithParam<ReaderCase> {};

@@ -6,7 +6,7 @@ import struct
 import unittest
 
 from command import CommandTest, ROOT
-from safetensors_file import load
+from safetensors_file import load, save
 
 GOLDEN = sorted((ROOT / "tests/golden").iterdir())
 
@@ -70,6 +70,33 @@ class CheckpointTest(CommandTest):
                     f"k{spec['shape']['k']}_n{spec['shape']['n']}" in folder.name, True)
                 # The spec is one that the other commands take.
                 self.heddle("plan", metadata["model.proj.heddle"], "--target", "h200", check=0)
+
+    def test_what_is_packed_is_built_but_not_packed_again(self):
+        for folder in GOLDEN:
+            with self.subTest(folder.name):
+                self.heddle("repack", folder, "-o", self.out, check=0)
+                specs = [self.heddle("build", place, "--print-specs", "--target", "h200",
+                                     check=0).out for place in (folder, self.out)]
+                self.assertEqual(*specs)
+        report = self.heddle_json("build", self.out, "--list", "--target", "h200")
+        self.assertEqual((report["served"], report["total"]), (1, 1))
+        again = self.folder / "again.safetensors"
+        for command in ("repack", "dequantize"):
+            line = self.problem(command, self.out, "-o", again, code=1)
+            self.assertIn("packed already", line)
+            self.assertFalse(again.exists())
+        line = self.problem("build", self.out, "--gated", "--list", "--target", "h200", code=2)
+        self.assertIn("packed without --gated", line)
+        line = self.problem("build", self.out, "--kv", "int8:head", "--target", "h200", code=2)
+        self.assertIn("config.json", line)
+        # Without its metadata nothing says what the bytes are.
+        _, tensors = load(self.out)
+        bare = self.folder / "bare"
+        bare.mkdir()
+        shutil.copy(GOLDEN[0] / "config.json", bare)
+        save(bare / "model.safetensors", tensors)
+        line = self.heddle("build", bare, "--list", "--target", "h200", check=1).err
+        self.assertIn("heddle repack has written", line)
 
     def test_never_replaces_what_it_reads(self):
         for command in ("repack", "dequantize"):

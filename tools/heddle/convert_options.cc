@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/packed_file.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 #include "tools/heddle/config_files.h"
@@ -72,6 +73,12 @@ void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
 int run_convert(const ConvertCommandOptions& options, Convert convert, const char* verb) {
   const auto start = std::chrono::steady_clock::now();
   const Checkpoint checkpoint(options.checkpoint);
+  if (is_packed(checkpoint)) {
+    throw Error(ErrorCategory::kUnsupported, "checkpoint.packed_already",
+                fmt::format("{} is packed already, as heddle build and engines read it: give the "
+                            "checkpoint that it was packed from",
+                            excerpt(options.checkpoint)));
+  }
   const CheckpointConfig config = read_checkpoint_config(config_of(options), options.pack.request);
   std::error_code none;  // a path that is not there is no other file
   if (std::filesystem::equivalent(config_path(options), options.output, none)) {

@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config.h"
 #include "checkpoint/foreign_file.h"
+#include "checkpoint/packed_file.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "tools/heddle/config_files.h"
@@ -99,10 +100,27 @@ void add_facts(ModelConfigTexts texts, Model* model) {
   }
 }
 
+// What heddle repack wrote says itself what its layers are; a config beside it tells the facts of
+// the model. What has to be rotated is no matter of specs.
+Model model_of_packed_file(const Checkpoint& checkpoint, const ConfigFiles& files,
+                           const PackCommandOptions& options) {
+  PackedCheckpoint packed =
+      read_packed_checkpoint(checkpoint, options.pack, options.request, PackedUse::kSpecs);
+  if (files.config.empty()) return model_of_packed(checkpoint, {}, std::move(packed));
+  PackCommandOptions with_rotations = options;
+  with_rotations.request.engine_rotates = true;
+  const CheckpointConfig config = read_checkpoint_config(files, with_rotations.request);
+  Model model = model_of_packed(checkpoint, config, std::move(packed));
+  if (config.is_known) add_facts(texts_of(files, with_rotations), &model);
+  return model;
+}
+
 Model model_of_tensors(const std::string& path, const ConfigFiles& files,
                        const PackCommandOptions& options) {
+  const Checkpoint checkpoint(path);
+  if (is_packed(checkpoint)) return model_of_packed_file(checkpoint, files, options);
   const CheckpointConfig config = read_checkpoint_config(files, options.request);
-  Model model = model_of_checkpoint(Checkpoint(path), config, options.pack);
+  Model model = model_of_checkpoint(checkpoint, config, options.pack);
   if (config.is_known) add_facts(texts_of(files, options), &model);
   return model;
 }
@@ -140,8 +158,14 @@ ModelPlace place_of(const std::string& argument) {
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
 }
 
-// The argument itself may be a pipe or standard input; a config that was found beside it may not.
+// The argument itself may be a pipe or standard input; a config that was found beside it may not. A
+// file that heddle repack wrote needs none.
 ConfigFiles config_of(const ModelPlace& place, const std::string& argument) {
+  std::error_code none;
+  if (!place.tensors.empty() && !std::filesystem::exists(place.config, none) &&
+      is_packed(Checkpoint(place.tensors))) {
+    return {place.config, {}, {}, {}};
+  }
   return place.config == argument ? read_config_input(argument) : read_config_beside(place.config);
 }
 
@@ -172,6 +196,13 @@ Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
   const ConfigFiles files = config_of(place, argument);
+  std::error_code none;
+  if (files.config.empty() && !std::filesystem::exists(place.config, none)) {
+    throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
+                fmt::format("--kv asks for the cache of a model, which its config.json describes, "
+                            "and there is no {}",
+                            files.place));
+  }
   if (json::parse(files.config, nullptr, false).is_array() || is_spec(files.config)) {
     throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
                 "--kv asks for the cache of a model: it takes a config.json, not specs");

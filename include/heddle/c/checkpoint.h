@@ -42,8 +42,8 @@ typedef struct heddle_checkpoint_options {
 HEDDLE_EXPORT heddle_status heddle_checkpoint_options_init(heddle_checkpoint_options* options,
                                                            size_t struct_size);
 
-/* `path`: a folder, a .safetensors file, or a model.safetensors.index.json. `options` may be null:
- * the defaults. */
+/* `path`: a folder, a .safetensors file, also one that `heddle repack` wrote, or a
+ * model.safetensors.index.json. `options` may be null: the defaults. */
 HEDDLE_EXPORT heddle_status heddle_checkpoint_create(const char* path, size_t path_length,
                                                      const heddle_checkpoint_options* options,
                                                      heddle_checkpoint** checkpoint);
