@@ -153,6 +153,7 @@ void ModelBuilder::add_plain(ModelLayer layer) {
 void ModelBuilder::add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason) {
   layer.weights = scheme == nullptr ? kPlainWeights : weights_text(*scheme);
   layer.reason = std::move(reason);
+  layer.stored_bytes = stored_bytes(layer, scheme);
   model_.layers.push_back(std::move(layer));
 }
 
@@ -242,7 +243,11 @@ void ModelBuilder::add_head() {
   } else if (scheme == nullptr && !quantization_.method().empty()) {
     model_.notes.emplace_back("lm_head is not quantised: no kernel is made for it");
   }
-  if (scheme == nullptr) return add_plain(std::move(head));
+  if (scheme == nullptr) {
+    add_plain(std::move(head));
+    if (decoder_.tied && !dense_) model_.layers.back().stored_bytes = 0;
+    return;
+  }
   add_kernel(std::move(head), *scheme);
 }
 

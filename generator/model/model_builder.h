@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_
 #define HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,6 +51,7 @@ class ModelBuilder {
   const Scheme* scheme_of_embeddings() const;
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
   void merge_layers();
+  std::size_t stored_bytes(const ModelLayer& layer, const Scheme* scheme) const;
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   EpilogueSpec epilogue_of(const ModelLayer& layer);
   int kernel_of(const ModelLayer& layer, const WeightSpec& weight);

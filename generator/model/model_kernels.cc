@@ -5,6 +5,7 @@
 #include "generator/model/byte_activations.h"
 #include "generator/model/group_size.h"
 #include "generator/model/model_builder.h"
+#include "heddle/weights.h"
 
 namespace heddle {
 namespace {
@@ -41,6 +42,27 @@ WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dty
 }
 
 }  // namespace
+
+// Codes, scales and zero points of a layer without a kernel, as quantisers write them by default;
+// 0 where the scheme is not one that can be read.
+std::size_t ModelBuilder::stored_bytes(const ModelLayer& layer, const Scheme* scheme) const {
+  const std::int64_t bias = layer.bias ? 2 * layer.n : 0;
+  if (scheme == nullptr) {
+    return static_cast<std::size_t>(layer.matrices * (2 * layer.n * layer.k + bias));
+  }
+  if (!scheme->unread.empty() || !scheme->group_size) return 0;
+  const WeightSpec weight = weight_of(*scheme, layer.k, false, dtype_);
+  const auto bytes = [](std::int64_t count, int bits) { return (count * bits + 7) / 8; };
+  const std::int64_t rows = (layer.n + scheme->block_rows - 1) / scheme->block_rows;
+  const std::int64_t scales =
+      *scheme->group_size == kPerTensor ? std::int64_t{1} : rows * groups_along_k(weight, layer.k);
+  const std::int64_t matrix =
+      bytes(layer.n * layer.k, weight.bits) +
+      (weight.has_scales() ? bytes(scales, 8 * bytes_of(weight.scale_dtype)) : 0) +
+      (weight.zero_point == ZeroPoint::kInt ? bytes(scales, weight.bits) : 0) +
+      (weight.tensor_scale ? bytes(1, 32) : 0);
+  return static_cast<std::size_t>(layer.matrices * (matrix + bias));
+}
 
 // The index of its kernel, which is made if there is none like it.
 int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {

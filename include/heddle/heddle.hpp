@@ -12,6 +12,7 @@
 #include "heddle/kv_append.h"
 #include "heddle/kv_cache.h"
 #include "heddle/model.h"
+#include "heddle/model_size.h"
 #include "heddle/row_transform.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"

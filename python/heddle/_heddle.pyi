@@ -983,6 +983,174 @@ class Model:
 
     def __hash__(self) -> int: ...
 
+class ModelWeightSize:
+    """Weights of layers that are alike."""
+
+    @property
+    def name(self) -> str:
+        """"qkv_proj", "embeddings", "norms"."""
+
+    @property
+    def weights(self) -> str:
+        """"uint4, groups of 128", "16 bits"."""
+
+    @property
+    def packed(self) -> bool:
+        """Whether they are in Heddle's layout."""
+
+    @property
+    def count(self) -> int:
+        """Layers."""
+
+    @property
+    def each(self) -> int:
+        """Bytes of one."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+class ModelCacheSize:
+    """The caches of layers that are alike."""
+
+    @property
+    def name(self) -> str:
+        """Of the kernel that fills it."""
+
+    @property
+    def count(self) -> int:
+        """Layers."""
+
+    @property
+    def pages(self) -> int:
+        """Of one layer."""
+
+    @property
+    def page_tokens(self) -> int:
+        """Tokens of a page."""
+
+    @property
+    def each(self) -> int:
+        """Bytes of one layer."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that queries see; 0: all."""
+
+    @property
+    def each_in_window(self) -> int:
+        """Bytes of one that keeps the pages of its window alone."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+class ModelWorkspaceSize:
+    """What launches of a kernel need."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's spec."""
+
+    @property
+    def bytes(self) -> int:
+        """The most of any launch for the batch."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+class ModelUncounted:
+    """What is no part of the sums."""
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+class ModelSize:
+    """How much device memory a model takes."""
+
+    @property
+    def weights(self) -> list[ModelWeightSize]:
+        """By kinds of layers."""
+
+    @property
+    def caches(self) -> list[ModelCacheSize]:
+        """By kinds of layers."""
+
+    @property
+    def workspaces(self) -> list[ModelWorkspaceSize]:
+        """Of kernels that need some."""
+
+    @property
+    def uncounted(self) -> list[ModelUncounted]:
+        """What is no part of the sums."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the config cannot tell."""
+
+    @property
+    def weight_bytes(self) -> int:
+        """The sum."""
+
+    @property
+    def cache_bytes(self) -> int:
+        """The sum."""
+
+    @property
+    def workspace_bytes(self) -> int:
+        """The largest: kernels share it."""
+
+    @property
+    def bytes(self) -> int:
+        """Weights, caches and workspace."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+def model_size(model: Model, cache: Model | None, target: Target | str, *, sequences: int = 1, context: int = 1, tables: TunedTables | None = None) -> ModelSize:
+    """
+    Bytes of weights, key-value cache and workspace, from the models of a config: Model.from_config() and Model.cache_from_config(). Needs no GPU. Raises UsageError.
+    """
+
 class CheckpointTensor:
     """A tensor as it is packed or copied."""
 

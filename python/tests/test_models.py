@@ -1,6 +1,8 @@
 """Models from their configs, and checkpoints as packed weights."""
 
 import json
+import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -74,6 +76,39 @@ def test_a_checkpoint_is_read_as_packed_layers(heddle, root, name):
         assert sorted(order) == list(range(layer.spec.weight_shape[1]))
     for tensor in reader.tensors:
         assert reader.read(reader.tensor(tensor.name)).nbytes == tensor.bytes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_repack_wrote_is_read_as_its_checkpoint(heddle, root, tmp_path, name):
+    command = os.environ.get("HEDDLE_COMMAND")
+    if not command:
+        pytest.skip("needs the command heddle; ctest names it in HEDDLE_COMMAND")
+    packed = tmp_path / "packed.safetensors"
+    subprocess.run([command, "repack", root / "tests/golden" / name, "-o", packed], check=True,
+                   capture_output=True)
+    want = heddle.CheckpointReader(root / "tests/golden" / name)
+    reader = heddle.CheckpointReader(packed)
+    for layer, other in zip(reader.layers, want.layers, strict=True):
+        assert (layer.name, layer.spec, layer.parts) == (other.name, other.spec, other.parts)
+        np.testing.assert_array_equal(reader.pack(layer), want.pack(other))
+    with pytest.raises(heddle.UsageError) as caught:
+        heddle.CheckpointReader(packed, gated=True)
+    assert caught.value.code == "checkpoint.packed_options"
+
+
+def test_a_models_size_is_told_from_its_config(heddle, config):
+    model = heddle.Model.from_config(config, dense=True)
+    cache = heddle.Model.cache_from_config(config, "int8:head")
+    size = heddle.model_size(model, cache, "h200", sequences=8, context=8192)
+    layers = {one.name: one for one in size.weights}
+    packed = next(one.spec for one in model.kernels if one.spec.name == "down_proj")
+    assert layers["down_proj"].each == heddle.weight_layout(packed).total_bytes
+    assert layers["down_proj"].count == 32
+    assert size.cache_bytes == 32 * 8 * 8192 * 8 * 2 * (128 + 2)
+    assert size.bytes == size.weight_bytes + size.cache_bytes + size.workspace_bytes
+    assert heddle.model_size(model, None, "h200").cache_bytes == 0
+    with pytest.raises(heddle.UsageError):
+        heddle.model_size(model, cache, "h200", sequences=0)
 
 
 def test_packing_fills_memory_of_the_callers(heddle, root):

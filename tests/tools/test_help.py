@@ -6,7 +6,7 @@ import unittest
 from command import CommandTest
 
 COMMANDS = ["build", "render", "plan", "explain", "inspect", "schema", "targets", "models", "run", "bench",
-            "tune", "cache", "bundle", "record", "repack", "dequantize", "help", "version"]
+            "tune", "cache", "bundle", "record", "repack", "dequantize", "size", "help", "version"]
 DASHED = ["kv-error", "sample-model"]
 COMPILING = ["build", "explain", "inspect", "run", "bench", "tune"]
 WITH_TARGET = ["build", "render", "plan", "explain", "inspect"]

@@ -34,6 +34,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_repack_command(app, action);
   add_dequantize_command(app, action);
   add_kv_error_command(app, action);
+  add_size_command(app, action);
   add_sample_model_command(app, action);
   add_help_command(app, action);
   add_version_command(app, action);

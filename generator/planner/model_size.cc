@@ -1,0 +1,274 @@
+#include "heddle/model_size.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "heddle/error.h"
+#include "heddle/inspect/kv_codec.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/kv_cache.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kMostSequences = 1024;  // as attention kernels take
+constexpr std::int64_t kMostContext = std::int64_t{1} << 30;
+constexpr std::int64_t kPlainBytes = 2;  // activations, norms and embeddings have 16 bits
+constexpr std::int64_t kFloatBytes = 4;
+
+void check_load(const ModelLoad& load) {
+  if (load.sequences >= 1 && load.sequences <= kMostSequences && load.context >= 1 &&
+      load.context <= kMostContext) {
+    return;
+  }
+  throw Error(ErrorCategory::kUsage, "model.load",
+              std::to_string(load.sequences) + " sequences of " + std::to_string(load.context) +
+                  " tokens; allowed: 1 to " + std::to_string(kMostSequences) +
+                  " sequences of 1 to 2^30 tokens");
+}
+
+std::int64_t instances(const ModelLayer& layer) {
+  return layer.layers.empty() ? layer.copies : static_cast<std::int64_t>(layer.layers.size());
+}
+
+// Packed weights and the vectors that GemmArgs takes beside them.
+std::size_t gemm_bytes(const GemmSpec& gemm, std::int64_t matrices) {
+  const bool is_static = gemm.activation_scale.granularity == RowGranularity::kTensor;
+  const std::int64_t beside = (gemm.epilogue.bias ? kPlainBytes * gemm.shape.n * matrices : 0) +
+                              (gemm.act_order ? kFloatBytes * gemm.shape.k : 0) +
+                              (gemm.pre_scale ? kPlainBytes * gemm.shape.k : 0) +
+                              (is_static ? kFloatBytes : 0);
+  return static_cast<std::size_t>(matrices) * weight_layout(gemm).total_bytes +
+         static_cast<std::size_t>(beside);
+}
+
+// Elements of all weights of norms.
+std::int64_t norm_elements(const Model& model) {
+  const auto of_norm = [&](std::int64_t width) {
+    const bool has_bias = model.norm == NormKind::kLayer || model.norm == NormKind::kLayerPlusOne;
+    return has_bias ? 2 * width : width;
+  };
+  std::int64_t elements = 0;
+  for (const ModelBlock& block : model.blocks) {
+    const int halves = (block.mixer != MixerKind::kNone ? 1 : 0) +
+                       (block.feed_forward != FeedForwardKind::kNone ? 1 : 0);
+    const int norms = model.norm_place == NormPlace::kParallel ? 1
+                      : model.norm_place == NormPlace::kAround ? 2 * halves
+                                                               : halves;
+    const ModelAttention& attention = block.attention;
+    const std::int64_t all_heads = (attention.heads + attention.kv_heads) * attention.head_dim;
+    const std::int64_t heads =
+        attention.qk_norm == QkNorm::kHead ? 2 * attention.head_dim
+        : attention.qk_norm == QkNorm::kEachHead || attention.qk_norm == QkNorm::kAll ? all_heads
+                                                                                      : 0;
+    // Of what the projections of latent attention compress.
+    const std::int64_t ranks =
+        block.mixer == MixerKind::kLatentAttention ? attention.q_rank + attention.kv_rank : 0;
+    elements += static_cast<std::int64_t>(block.layers.size()) *
+                (norms * of_norm(model.hidden) + heads + ranks);
+  }
+  return model.norm == NormKind::kNone ? 0 : elements + of_norm(model.hidden);
+}
+
+class SizeBuilder {
+ public:
+  SizeBuilder(const Target& target, const ModelLoad& load, const TunedTables& tables)
+      : target_(target), load_(load), tables_(tables) {}
+
+  void add(const Model& model) {
+    for (const ModelLayer& layer : model.layers) {
+      if (layer.kind != ModelLayer::Kind::kAttention) add_weights(model, layer);
+    }
+    if (model.hidden > 0) add_rest(model);
+    add_caches(model);
+    for (const ModelKernel& kernel : model.kernels) add_workspace(kernel.spec);
+    for (const ModelKernel& kernel : model.rows) add_workspace(kernel.spec);
+    for (const std::string& what : model.assumptions) assume(what);
+  }
+
+  ModelSize finish() {
+    for (const ModelWeightSize& weights : size_.weights) size_.weight_bytes += weights.bytes;
+    for (const ModelCacheSize& cache : size_.caches) size_.cache_bytes += cache.bytes;
+    for (const ModelWorkspaceSize& workspace : size_.workspaces) {
+      size_.workspace_bytes = std::max(size_.workspace_bytes, workspace.bytes);
+    }
+    size_.bytes = size_.weight_bytes + size_.cache_bytes + size_.workspace_bytes;
+    return std::move(size_);
+  }
+
+ private:
+  void add_weights(const Model& model, const ModelLayer& layer);
+  void add_rest(const Model& model);
+  void add_caches(const Model& model);
+  void add_cache(const Spec& spec, std::int64_t window, std::int64_t count);
+  void add_workspace(const Spec& spec);
+  void add_uncounted(const std::string& name, const std::string& reason);
+  void assume(const std::string& what);
+  void add(ModelWeightSize weights) {
+    weights.bytes = static_cast<std::size_t>(weights.count) * weights.each;
+    size_.weights.push_back(std::move(weights));
+  }
+  std::size_t cache_bytes(const Spec& spec, std::int64_t pages, std::int64_t page_tokens) const;
+
+  const Target& target_;
+  const ModelLoad& load_;
+  const TunedTables& tables_;
+  ModelSize size_;
+};
+
+void SizeBuilder::add_uncounted(const std::string& name, const std::string& reason) {
+  const bool known = std::any_of(
+      size_.uncounted.begin(), size_.uncounted.end(),
+      [&](const ModelUncounted& other) { return other.name == name && other.reason == reason; });
+  if (!known) size_.uncounted.push_back({name, reason});
+}
+
+void SizeBuilder::assume(const std::string& what) {
+  auto& all = size_.assumptions;
+  if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+}
+
+void SizeBuilder::add_weights(const Model& model, const ModelLayer& layer) {
+  const std::string name = layer.matrices == 1
+                               ? layer.name
+                               : layer.name + " of " + std::to_string(layer.matrices) + " experts";
+  if (layer.kernel >= 0) {
+    const GemmSpec& gemm = model.kernels[static_cast<std::size_t>(layer.kernel)].spec.gemm();
+    return add({name, layer.weights, true, instances(layer), gemm_bytes(gemm, layer.matrices), 0});
+  }
+  const bool shares = model.tied_embeddings && layer.layers.empty() &&
+                      layer.n == model.vocabulary && layer.k == model.hidden;
+  if (layer.stored_bytes == 0 && !shares) {
+    return add_uncounted(name, "what its weights take is not known" +
+                                   (layer.reason.empty() ? "" : ": " + layer.reason));
+  }
+  add({name, shares && layer.stored_bytes == 0 ? "those of the embeddings" : layer.weights, false,
+       instances(layer), layer.stored_bytes, 0});
+}
+
+void SizeBuilder::add_rest(const Model& model) {
+  const auto plain = [](std::int64_t elements) {
+    return static_cast<std::size_t>(kPlainBytes * elements);
+  };
+  if (model.vocabulary > 0) {
+    add({"embeddings", "16 bits", false, 1, plain(model.vocabulary * model.hidden), 0});
+    assume("there is one table of embeddings, of the model's width and vocabulary, in 16 bits");
+  } else {
+    add_uncounted("embeddings", "the config does not say how many rows they have (vocab_size)");
+  }
+  if (model.blocks.empty()) return add_uncounted("norms", "the decoder is not known");
+  add({"norms", "16 bits", false, 1, plain(norm_elements(model)), 0});
+  const bool has_positions =
+      std::any_of(model.blocks.begin(), model.blocks.end(), [](const ModelBlock& block) {
+        return block.mixer == MixerKind::kAttention &&
+               block.attention.rope.pairing == RopePairing::kNone && !block.attention.alibi;
+      });
+  if (has_positions) {
+    add_uncounted("positions", "attention without rotations may have a table of them");
+  }
+}
+
+std::size_t SizeBuilder::cache_bytes(const Spec& spec, std::int64_t pages,
+                                     std::int64_t page_tokens) const {
+  const KvShape shape = spec.kv_shape();
+  const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
+  std::size_t bytes = 0;
+  for (const KvTensorLayout* tensor : {&layout.k, &layout.v}) {
+    bytes += tensor->code_bytes(pages, page_tokens) + tensor->scale_bytes(pages, page_tokens);
+    if (tensor->residual_row_bytes != 0) bytes += tensor->residual_bytes(load_.sequences);
+  }
+  return bytes;
+}
+
+void SizeBuilder::add_cache(const Spec& spec, std::int64_t window, std::int64_t count) {
+  const KvSpec& kv = spec.kv();
+  const auto runs = [](std::int64_t tokens, std::int64_t run) { return (tokens + run - 1) / run; };
+  const bool paged = kv.layout == KvLayout::kPaged;
+  // A contiguous cache has whole blocks of tokens that share scales.
+  const std::int64_t block = std::max(kv_block_tokens(kv.k), kv_block_tokens(kv.v));
+  const std::int64_t page = paged ? kv.page_size : block * runs(load_.context, block);
+  const std::int64_t pages = load_.sequences * (paged ? runs(load_.context, page) : 1);
+  ModelCacheSize cache{spec.name(), count,  pages, page, cache_bytes(spec, pages, page),
+                       0,           window, 0};
+  cache.bytes = static_cast<std::size_t>(count) * cache.each;
+  cache.each_in_window = cache.each;
+  if (window != 0 && paged) {
+    // The window may begin and end within pages.
+    const std::int64_t seen = load_.sequences * (runs(std::min(window, load_.context), page) + 1);
+    cache.each_in_window = cache_bytes(spec, std::min(seen, pages), page);
+  }
+  size_.caches.push_back(std::move(cache));
+}
+
+void SizeBuilder::add_caches(const Model& model) {
+  std::map<int, std::int64_t> windows;  // of decoder layers
+  for (const ModelLayer& layer : model.layers) {
+    if (layer.kind != ModelLayer::Kind::kAttention || layer.kernel < 0) continue;
+    const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+    if (spec.op() != Op::kDecodeAttention) continue;
+    for (const int index : layer.layers) windows[index] = spec.decode_attention().window;
+  }
+  for (const ModelLayer& layer : model.layers) {
+    if (layer.kind != ModelLayer::Kind::kAttention) continue;
+    if (layer.kernel < 0) {
+      add_uncounted("the cache of " + layer.name, layer.reason);
+      continue;
+    }
+    const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+    if (spec.op() != Op::kKvAppend) continue;
+    std::map<std::int64_t, std::int64_t> counts;  // layers by their window
+    for (const int index : layer.layers) ++counts[windows[index]];
+    for (const auto& [window, count] : counts) add_cache(spec, window, count);
+    if (!counts.empty() && counts.rbegin()->first != 0) {
+      assume(
+          "layers with a window hold all tokens, since one block table serves all layers; with a "
+          "table of their own they need only the pages of their window");
+    }
+  }
+  for (const ModelBlock& block : model.blocks) {
+    if (block.mixer != MixerKind::kLinearAttention && block.mixer != MixerKind::kMamba) continue;
+    add_uncounted("the state of " + block.mixer_name, "Heddle has no cache for it");
+  }
+}
+
+void SizeBuilder::add_workspace(const Spec& spec) {
+  const std::string name = spec.name().empty() ? std::string(to_string(spec.op())) : spec.name();
+  try {
+    const Plan plan = resolve(spec, target_, tables_);
+    std::size_t bytes = 0;
+    if (spec.has_m()) {
+      const MRange range = spec.m_range();
+      for (std::int64_t m = range.min; m <= std::min(range.max, load_.sequences); ++m) {
+        bytes = std::max(bytes, plan.workspace_bytes(m));
+      }
+    } else {
+      bytes = plan.max_workspace_bytes();
+    }
+    if (bytes != 0) size_.workspaces.push_back({name, bytes});
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::kUnsupported) throw;
+    add_uncounted("the workspace of " + name,
+                  "no kernel on " + target_.name + ": " + error.problems().front().message);
+  }
+}
+
+}  // namespace
+
+ModelSize model_size(const Model& model, const Model& cache, const Target& target,
+                     const ModelLoad& load, const TunedTables& tables) {
+  check_load(load);
+  SizeBuilder size(target, load, tables);
+  size.add(model);
+  size.add(cache);
+  return size.finish();
+}
+
+ModelSize model_size(const Model& model, const Model& cache, const Target& target,
+                     const ModelLoad& load) {
+  return model_size(model, cache, target, load, TunedTables::shipped());
+}
+
+}  // namespace heddle

@@ -1,0 +1,144 @@
+"""heddle size: a model's device memory, from its config, its folder, or what repack wrote."""
+
+import json
+import random
+import shutil
+import unittest
+
+from checkpoint_forms import tensor
+from command import ROOT, CommandTest
+from safetensors_file import load, save
+
+LAYER = "model.layers.0."
+CONFIG = {
+    "model_type": "llama", "torch_dtype": "bfloat16", "hidden_size": 64, "intermediate_size": 128,
+    "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 128,
+    "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": False,
+}
+SHAPES = {
+    LAYER + "self_attn.q_proj": [64, 64], LAYER + "self_attn.k_proj": [32, 64],
+    LAYER + "self_attn.v_proj": [32, 64], LAYER + "self_attn.o_proj": [64, 64],
+    LAYER + "mlp.gate_proj": [128, 64], LAYER + "mlp.up_proj": [128, 64],
+    LAYER + "mlp.down_proj": [64, 128], "lm_head": [128, 64], "model.embed_tokens": [128, 64],
+    LAYER + "input_layernorm": [64], LAYER + "post_attention_layernorm": [64], "model.norm": [64],
+}
+LOAD = ("--target", "h200", "--batch", 3, "--context", 100)
+
+
+def config_of(name):
+    return ROOT / f"tests/models/configs/{name}.json"
+
+
+class SizeTest(CommandTest):
+
+    def write_model(self):
+        """A small Llama of 16 bits, in a folder."""
+        folder = self.folder / "model"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(CONFIG))
+        rng = random.Random(1)
+        tensors = {}
+        for module, shape in SHAPES.items():
+            count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+            tensors[module + ".weight"] = tensor(
+                "BF16", shape, "H", [rng.randrange(0x3000, 0x3F00) for _ in range(count)])
+        save(folder / "model.safetensors", tensors)
+        return folder
+
+    def test_config_folder_and_packed_folder_have_one_size(self):
+        folder = self.write_model()
+        packed = self.folder / "packed"
+        packed.mkdir()
+        shutil.copy(folder / "config.json", packed)
+        out = packed / "packed.safetensors"
+        for options in (["--dense"], ["--dense", "--gated"], ["--dense", "--lm-head", "8"]):
+            with self.subTest(options):
+                self.heddle("repack", folder, "-o", out, *options, check=0)
+                by_config = self.heddle_json("size", folder / "config.json", *LOAD, *options)
+                by_tensors = self.heddle_json("size", folder, *LOAD, *options)
+                by_file = self.heddle_json("size", packed, *LOAD)
+                tensors = sum(len(data) for _, _, data in load(out)[1].values())
+                for size in (by_config, by_tensors, by_file):
+                    self.assertEqual(size["weight_bytes"], tensors)
+                    self.assertEqual(size["cache_bytes"], by_config["cache_bytes"])
+                    self.assertEqual(size["workspace_bytes"], by_config["workspace_bytes"])
+                    self.assertEqual(size["uncounted"], [])
+
+    def test_what_is_not_packed_is_as_the_checkpoint_has_it(self):
+        folder = self.write_model()
+        size = self.heddle_json("size", folder / "config.json", *LOAD)
+        self.assertEqual(size["weight_bytes"],
+                         sum(len(data) for _, _, data in
+                             load(folder / "model.safetensors")[1].values()))
+        self.assertFalse(any(one["packed"] for one in size["weights"]))
+
+    def test_a_cache_has_its_pages_and_scales(self):
+        config = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        formats = self.heddle_json("kv-error", config, "--tokens", 32)
+        for kv in ("int8:head", "int4:head", "fp16"):
+            row = next(one for one in formats["caches"] if one["cache"] == kv.replace(":", " "))
+            token = formats["kv_heads"] * (row["code_bytes"] + row["scale_bytes"])
+            size = self.heddle_json("size", config, *LOAD, "--kv", kv)
+            self.assertEqual(size["cache_bytes"], 32 * 3 * 2 * 64 * token, kv)
+
+    def test_layers_with_a_window_say_what_it_would_take(self):
+        size = self.heddle_json("size", config_of("gemma3"), "--target", "h200", "--batch", 2,
+                                "--context", 65536)
+        windowed = [one for one in size["caches"] if one["window"]]
+        full = [one for one in size["caches"] if not one["window"]]
+        self.assertTrue(windowed and full)
+        self.assertEqual(windowed[0]["each"], full[0]["each"])
+        pages = -(-windowed[0]["window"] // 64) + 1
+        self.assertEqual(windowed[0]["each_in_window"] * 65536 // 64,
+                         windowed[0]["each"] * pages)
+        self.assertTrue(any("window" in what for what in size["assumptions"]))
+
+    def test_what_heddle_has_no_cache_for_is_named(self):
+        for name, word in (("deepseek_v3", "latent"), ("nemotron_h", "mamba"),
+                           ("qwen3_next", "linear")):
+            with self.subTest(name):
+                size = self.heddle_json("size", config_of(name), *LOAD)
+                told = json.dumps(size["uncounted"]).lower()
+                self.assertIn(word, told)
+        text = self.heddle("size", config_of("deepseek_v3"), *LOAD, check=0).out
+        self.assertIn("not counted: ", text)
+
+    def test_experts_are_counted(self):
+        size = self.heddle_json("size", config_of("mixtral"), *LOAD)
+        config = json.loads(config_of("mixtral").read_text())
+        experts = [one for one in size["weights"] if "expert" in one["name"] or not one["packed"]]
+        weights = 3 * (config["num_hidden_layers"] * config["num_local_experts"] *
+                       config["hidden_size"] * config["intermediate_size"])
+        self.assertGreater(sum(one["bytes"] for one in experts), weights * 4 / 8)
+
+    def test_one_rank_has_its_part_of_the_weights(self):
+        folder = self.write_model()
+        whole = self.heddle_json("size", folder, *LOAD, "--dense")
+        size = self.heddle_json("size", folder, *LOAD, "--dense", "--tp", "0/2")
+        self.assertLess(size["weight_bytes"], whole["weight_bytes"])
+        self.assertEqual(size["cache_bytes"], 0)
+        self.assertIn("the key-value cache", [one["name"] for one in size["uncounted"]])
+
+    def test_text_and_json_tell_the_same(self):
+        config = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        size = self.heddle_json("size", config, *LOAD)
+        text = self.heddle("size", config, *LOAD, check=0).out
+        for one in size["weights"] + size["caches"]:
+            self.assertIn(str(one["bytes"]), text)
+        self.assertIn(f"{size['bytes']} bytes", text)
+        self.assertEqual(size["bytes"], size["weight_bytes"] + size["cache_bytes"] +
+                         size["workspace_bytes"])
+
+    def test_what_is_no_load_or_no_model_is_refused(self):
+        config = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        for option in ("--batch", "--context"):
+            for value in ("0", "-1", "x", "99999999999"):
+                self.problem("size", config, "--target", "h200", option, value, code=2)
+        line = self.problem("size", ROOT / "examples/specs/symmetric-g128.json", *LOAD, code=2)
+        self.assertIn("config.json", line)
+        self.problem("size", config, "--target", "h200", "--kv", "int9", code=2)
+        self.problem("size", self.folder / "nowhere", "--target", "h200", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
