@@ -44,5 +44,24 @@ if(NOT BUILD_SHARED_LIBS)
   list(TRANSFORM libraries PREPEND " -l")
   string(CONCAT heddle_pc_libs ${libraries})
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/cmake/heddle.pc.in ${PROJECT_BINARY_DIR}/heddle.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/heddle.pc DESTINATION ${heddle_pc_dir})
+# Programs find a shared library in the folder where it lies, unless the loader looks there by itself: that is
+# of the prefix, which is known when Heddle is installed.
+foreach(variant rpath system)
+  set(heddle_pc_rpath "")
+  if(BUILD_SHARED_LIBS AND variant STREQUAL "rpath")
+    set(heddle_pc_rpath " -Wl,-rpath,\${libdir}")
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/heddle.pc.in
+                 ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/heddle.pc @ONLY)
+endforeach()
+set(heddle_pc_target ${heddle_pc_dir})
+if(NOT IS_ABSOLUTE ${heddle_pc_dir})
+  set(heddle_pc_target \${CMAKE_INSTALL_PREFIX}/${heddle_pc_dir})
+endif()
+install(CODE "
+  set(heddle_pc_variant rpath)
+  if(\"\${CMAKE_INSTALL_PREFIX}\" MATCHES \"^/usr/?$\")
+    set(heddle_pc_variant system)
+  endif()
+  file(INSTALL DESTINATION \"${heddle_pc_target}\" TYPE FILE
+       FILES \"${PROJECT_BINARY_DIR}/pkgconfig/\${heddle_pc_variant}/heddle.pc\")")

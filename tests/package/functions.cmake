@@ -45,7 +45,8 @@ function(check_consumer program)
 endfunction()
 
 # check_pkg_config(PREFIX WORK): moves the package installed in PREFIX to WORK/moved, then builds and runs the
-# consumers in C++ and in C with what pkg-config says of it, and with nothing of CMake's.
+# consumers in C++ and in C with what pkg-config says of it, and with nothing of CMake's. They start as they are:
+# the loader is told of no folder.
 function(check_pkg_config prefix work)
   find_program(pkg_config pkg-config)
   if(NOT pkg_config)
@@ -63,7 +64,6 @@ function(check_pkg_config prefix work)
     endif()
   endforeach()
   get_filename_component(folder ${description} DIRECTORY)
-  get_filename_component(libraries ${folder} DIRECTORY)
   set(ENV{PKG_CONFIG_PATH} ${folder})
   run(${pkg_config} --modversion heddle)
   file(STRINGS ${SOURCE_DIR}/include/heddle/version.h version REGEX "define HEDDLE_VERSION \"")
@@ -74,7 +74,6 @@ function(check_pkg_config prefix work)
   separate_arguments(compiler_flags UNIX_COMMAND "${CXX_FLAGS}")
   run(${pkg_config} --cflags heddle)
   separate_arguments(cflags UNIX_COMMAND "${run_output}")
-  set(ENV{LD_LIBRARY_PATH} "${libraries}:$ENV{LD_LIBRARY_PATH}")
   set(consumer ${SOURCE_DIR}/tests/package/consumer)
   foreach(static "" --static)
     run(${pkg_config} ${static} --libs heddle)
