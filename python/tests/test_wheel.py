@@ -3,6 +3,7 @@
 Nothing is compiled but the module, and nothing is downloaded.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -84,3 +85,17 @@ def test_the_example_of_the_readme_runs_where_it_is_installed(installed, tmp_pat
         assert run(installed, "-I", "-c", example, cwd=tmp_path, env=environment)
     place = run(installed, "-I", "-c", "import heddle; print(heddle.__file__)", cwd=tmp_path)
     assert place.startswith(str(installed.parents[1]))
+
+
+def test_the_command_runs_where_it_is_installed(installed, tmp_path):
+    environment = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    command = installed.parent / "heddle"
+    version = run(installed, "-I", "-c", "import heddle; print(heddle.__version__)", cwd=tmp_path)
+    assert run(command, "--version", cwd=tmp_path, env=environment) == f"heddle {version}"
+    size = run(command, "size", ROOT / "examples/models/llama-3-8b-awq/config.json", "--target",
+               "h200", "--json", cwd=tmp_path, env=environment)
+    assert json.loads(size)["weight_bytes"] > 0
+    wrong = subprocess.run([command, "wibble"], capture_output=True, text=True, check=False,
+                           env=environment)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("heddle: ")

@@ -11,6 +11,7 @@
 #include "heddle/error.h"
 #include "runtime/log_threshold.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/wheel_nvrtc.h"
 
 namespace heddle {
 namespace {
@@ -101,6 +102,7 @@ RuntimeOptions runtime_options(const CompileOptions& options) {
   runtime.jobs = options.jobs;
   runtime.strict = options.strict;
   runtime.tuned_tables = options.tuned;
+  runtime.nvrtc_dir = nvrtc_of_wheel();
   runtime.log = [threshold = log_threshold(LogThreshold::kWarning)](LogLevel level,
                                                                     std::string_view text) {
     if (is_told(level, threshold)) print_problem(one_line(text));

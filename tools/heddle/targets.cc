@@ -19,6 +19,7 @@
 #include "tools/heddle/output.h"
 #include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
+#include "tools/heddle/wheel_nvrtc.h"
 
 namespace heddle {
 namespace {
@@ -68,7 +69,7 @@ int run_device(const TargetsOptions& options) {
 }
 
 int run_compiler(const TargetsOptions& options) {
-  Nvrtc nvrtc;
+  Nvrtc nvrtc(nvrtc_of_wheel());
   const std::vector<int> archs = nvrtc.archs();
   const NvrtcFiles& files = nvrtc.files();
   const std::string version = fmt::format("{}.{}", files.major, files.minor);
