@@ -19,6 +19,7 @@ struct ConfigValue {
   std::string text;
   const Node* node = nullptr;        // kNode: an array or an object
   std::string pointer;               // of the field, where it is one
+  std::string field;                 // one that it was worked out from, for messages
   std::string fraction;              // of a field whose fraction it was worked out from
   std::vector<std::string> missing;  // pointers of fields that were looked for in vain
 

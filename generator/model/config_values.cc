@@ -55,7 +55,8 @@ void ConfigValues::add_missing(const ConfigValue& value, Expression expression) 
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   if (missing.empty()) {
-    add("missing_field", {"", "the config does not say " + std::string(expression), "", "", ""});
+    add("missing_field",
+        {value.field, "the config does not say " + std::string(expression), "", "", ""});
     return;
   }
   std::string others;
@@ -76,15 +77,14 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
       result.pointer.empty() ? std::string(expression) + " is" : std::string("is");
   if (result.kind != ValueKind::kNumber) {
     add("wrong_type",
-        {result.pointer, "must be an integer", "\"" + excerpt(result.text) + "\"", "", ""});
+        {result.field, "must be an integer", "\"" + excerpt(result.text) + "\"", "", ""});
   } else if (!result.fraction.empty()) {
     add("wrong_type", {result.fraction, "must be an integer", "a fraction", "", ""});
   } else if (result.number != std::floor(result.number)) {
-    add("wrong_type",
-        {result.pointer, "must be an integer", std::to_string(result.number), "", ""});
+    add("wrong_type", {result.field, "must be an integer", std::to_string(result.number), "", ""});
   } else if (result.number < static_cast<double>(min) || result.number > static_cast<double>(max)) {
     add("out_of_range",
-        {result.pointer, what + " out of range",
+        {result.field, what + " out of range",
          std::to_string(static_cast<std::int64_t>(std::clamp(result.number, -9e15, 9e15))),
          std::to_string(min) + " to " + std::to_string(max), ""});
   } else {
@@ -105,7 +105,7 @@ double ConfigValues::number(Expression expression) {
   const ConfigValue result = value(expression);
   if (result.is_null()) add_missing(result, expression);
   if (!result.is_null() && result.kind != ValueKind::kNumber) {
-    add("wrong_type", {result.pointer, "must be a number", excerpt(result.text), "", ""});
+    add("wrong_type", {result.field, "must be a number", excerpt(result.text), "", ""});
   }
   return result.kind == ValueKind::kNumber ? result.number : 1;
 }
@@ -116,7 +116,7 @@ std::string ConfigValues::text(Expression expression) {
   const ConfigValue result = value(expression);
   if (result.is_null()) add_missing(result, expression);
   if (!result.is_null() && result.kind != ValueKind::kText) {
-    add("wrong_type", {result.pointer, "must be a string", "", "", ""});
+    add("wrong_type", {result.field, "must be a string", "", "", ""});
   }
   return result.text;
 }

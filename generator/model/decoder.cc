@@ -191,6 +191,7 @@ class Interpreter {
       linear.row = &row;
       linear.n = values_.size(row.n, kMostRows);
       linear.k = values_.size(row.k, kMostRows);
+      linear.field = values_.value(row.n).field;
       linear.count = values_.size(row.count, kMostExperts);
       linear.bias = values_.flag(row.bias);
       linear.fused_parts = static_cast<int>(std::count_if(

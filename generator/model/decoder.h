@@ -20,6 +20,7 @@ struct DecodedLinear {
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t count = 1;
+  std::string field{};  // of the config, that n was worked out from
   bool bias = false;
   bool by_kv_heads = false;  // its order of rows
   int fused_parts = 1;       // modules of its row's `fused` that engines take together

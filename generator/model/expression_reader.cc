@@ -72,13 +72,19 @@ double ExpressionReader::number(const ConfigValue& value) {
 }
 
 void ExpressionReader::wrong_type(const ConfigValue& value, const char* what) {
-  values_.add("wrong_type", {value.pointer, what, shown(value), "", ""});
+  values_.add("wrong_type", {place_of(value), what, shown(value), "", ""});
+}
+
+const std::string& ExpressionReader::place_of(const ConfigValue& value) const {
+  if (!value.pointer.empty()) return value.pointer;
+  return value.field.empty() ? field_ : value.field;
 }
 
 ConfigValue ExpressionReader::read() {
   ConfigValue value = alternatives();
   space();
   if (at_ != text_.size()) malformed();
+  value.field = place_of(value);
   return value;
 }
 
@@ -218,8 +224,12 @@ double ExpressionReader::quotient(double left, double right, const std::string& 
   const bool whole = left == std::floor(left) && right == std::floor(right);
   if (right != 0 && !(whole && std::fmod(left, right) != 0)) return left / right;
   if (values_.config().findings().empty()) {
-    values_.add("out_of_range",
-                {divisor, "does not divide " + plain(left), plain(right), "a divisor", ""});
+    // A number of the family's own divides what comes of the field.
+    Problem problem = {divisor, "does not divide " + plain(left), plain(right), "a divisor", ""};
+    if (divisor.empty()) {
+      problem = {field_, "is no multiple of " + plain(right), plain(left), "a multiple", ""};
+    }
+    values_.add("out_of_range", std::move(problem));
   }
   return 1;
 }
@@ -281,6 +291,7 @@ ConfigValue ExpressionReader::word() {
 }
 
 ConfigValue ExpressionReader::path(ConfigValue value) {
+  if (!skip_ && !place_of(value).empty()) field_ = place_of(value);
   while (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == '[')) {
     if (text_[at_++] == '.') {
       value = member(value, name());

@@ -58,12 +58,15 @@ class ExpressionReader {
   double number(const ConfigValue& value);
   bool truth(const ConfigValue& value) { return number(value) != 0; }
   void wrong_type(const ConfigValue& value, const char* what);
+  // A place for messages on a value that is no field itself.
+  const std::string& place_of(const ConfigValue& value) const;
   void check_field(const ConfigValue& value);
   void check_factor(const ConfigValue& value);
 
   Expression text_;
   ConfigValues& values_;
   std::size_t at_ = 0;
+  std::string field_;  // the last one that was looked at, here or for a name
   bool skip_ = false;  // it is only read: the other side of an operator has decided
   std::vector<std::pair<std::string, std::string>> seen_;
 };

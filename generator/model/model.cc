@@ -28,7 +28,7 @@ void check_sides(const Decoder& decoder, Findings& findings) {
       rows = more ? rows + linear.n : linear.n;
       name = linear.row->fused.empty() ? leaf_of(linear.row->path) : linear.row->fused;
       if (rows <= kLargestSide && linear.k <= kLargestSide) continue;
-      findings.add("out_of_range", {"", name + " is too large",
+      findings.add("out_of_range", {linear.field, name + " is too large",
                                     std::to_string(rows) + " x " + std::to_string(linear.k),
                                     "at most " + std::to_string(kLargestSide), ""});
     }

@@ -2,17 +2,20 @@
 #ifndef HEDDLE_GENERATOR_MODEL_MODULE_PATTERN_H_
 #define HEDDLE_GENERATOR_MODEL_MODULE_PATTERN_H_
 
+#include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "generator/model/regex.h"
 
 namespace heddle {
 
 // Whether `name` matches the shell pattern: * is any text (dots included), ? any character, [abc]
 // and [a-c] one of these, [!abc] none of these. Takes time in proportion to the product of the
-// lengths.
-bool matches_glob(std::string_view pattern, std::string_view name);
+// lengths; what it took is added to `work`.
+bool matches_glob(std::string_view pattern, std::string_view name, std::uint64_t* work = nullptr);
 
 // A name is the module's path from the model's root, "model.layers.0.mlp.down_proj". Each quantiser
 // has its own way to read an entry. Immutable: any thread may call it.
@@ -29,12 +32,15 @@ class ModulePattern {
     kRegex,       // Python's re.search: anywhere
   };
 
-  // Nothing where a regular expression cannot be read: it is no regular expression, is longer than
-  // 1024 characters, uses what only Python's engine has (flags, named groups, references back), or
-  // would take long: look-aheads in look-aheads, counts over 255.
+  // Nothing where a regular expression is none, or is not one of those that compile_regex() takes
+  // (regex_program.h).
   static std::optional<ModulePattern> make(Kind kind, std::string text);
 
-  bool matches(std::string_view name) const;
+  // Adds to `work` about how many nanoseconds it took.
+  bool matches(std::string_view name, std::uint64_t* work = nullptr) const;
+  // The same of reading the pattern.
+  std::uint64_t work_to_begin() const;
+  Kind kind() const noexcept { return kind_; }
   const std::string& text() const noexcept { return text_; }
 
  private:
@@ -42,7 +48,7 @@ class ModulePattern {
 
   Kind kind_;
   std::string text_;
-  std::regex regex_;
+  std::optional<Regex> regex_;  // of kRegexStart and kRegex
 };
 
 }  // namespace heddle

@@ -66,7 +66,8 @@ class Quantization {
   // The config's "quant_method": "awq", "gptq" ...; empty where the model is not quantised.
   const std::string& method() const noexcept { return method_; }
   // What the module's weights are, or null where the config leaves them as they were. `module` is
-  // its path from the model's root: "model.layers.0.mlp.down_proj".
+  // its path from the model's root: "model.layers.0.mlp.down_proj". Throws what
+  // ModuleRules::find() throws of patterns that take too long.
   const Scheme* scheme_of(std::string_view module) const;
   // The same of a table of embeddings, which some configs name apart from linear modules.
   const Scheme* scheme_of_table(std::string_view module) const;
@@ -89,9 +90,10 @@ class Quantization {
 
   std::string method_;
   std::vector<Scheme> schemes_;
-  ModuleRules rules_;     // to an index into schemes_
-  ModuleRules sparsity_;  // the same, for modules that rules_ has: stored with 2:4 sparsity
-  ModuleRules tables_;    // as rules_, of tables of embeddings, with names_tables_
+  ModuleRules rules_;  // to an index into schemes_
+  // The same, for modules that rules_ has: stored with 2:4 sparsity.
+  ModuleRules sparsity_{rules_.work()};
+  ModuleRules tables_{rules_.work()};  // as rules_, of tables of embeddings, with names_tables_
   bool names_tables_ = false;
   std::optional<CacheScheme> cache_;
   std::vector<std::string> notes_;

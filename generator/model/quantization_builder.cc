@@ -25,9 +25,16 @@ Quantization Quantization::uniform(std::string method, const Scheme& scheme) {
 int QuantizationBuilder::scheme(Scheme scheme) {
   if (scheme.activation) settle_activations(scheme);
   std::vector<Scheme>& schemes = result_.schemes_;
-  const auto found = std::find(schemes.begin(), schemes.end(), scheme);
-  const auto index = static_cast<int>(found - schemes.begin());
-  if (found == schemes.end()) schemes.push_back(std::move(scheme));
+  // A config may give each of many modules one of its own.
+  const std::pair numbers(scheme.bits, scheme.group_size);
+  const auto [first, last] = by_numbers_.equal_range(numbers);
+  const auto known = std::find_if(first, last, [&](const auto& each) {
+    return schemes[static_cast<std::size_t>(each.second)] == scheme;
+  });
+  if (known != last) return known->second;
+  const auto index = static_cast<int>(schemes.size());
+  by_numbers_.emplace(numbers, index);
+  schemes.push_back(std::move(scheme));
   return index;
 }
 
@@ -82,9 +89,10 @@ void add_rule(const ConfigReader& config, std::string_view key, ModulePattern::K
   if (!pattern) {
     refuse_quantization(
         config, key, "this regular expression cannot be read", quoted_excerpt(text),
-        "one without flags, named groups, references back, nested look-aheads and counts over 255");
+        "one of at most 1024 ASCII characters and 10000 states without flags, named groups, "
+        "references back, look-behinds, nested look-aheads and counts over 255");
   }
-  rules.add(*std::move(pattern), scheme);
+  rules.add(*std::move(pattern), scheme, config.pointer(key));
 }
 
 void leave_out_head(QuantizationBuilder& builder) {

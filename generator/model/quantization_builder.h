@@ -2,9 +2,11 @@
 #ifndef HEDDLE_GENERATOR_MODEL_QUANTIZATION_BUILDER_H_
 #define HEDDLE_GENERATOR_MODEL_QUANTIZATION_BUILDER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "generator/model/quantization.h"
@@ -55,6 +57,7 @@ class QuantizationBuilder {
 
  private:
   Quantization result_;
+  std::multimap<std::pair<int, std::optional<int>>, int> by_numbers_;  // bits, group: schemes
   void settle_activations(Scheme& scheme);
   void note_once(std::string text);
 

@@ -11,6 +11,8 @@
 namespace heddle {
 namespace {
 
+constexpr std::size_t kManyKeys = 32;  // from which on they are looked up
+
 using Json = nlohmann::json;
 
 // 1-based line and column of the byte before `position`, which is where the reader stopped.
@@ -181,7 +183,11 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
     for (std::size_t i = 1; i < order.size(); ++i) {
       if (node.keys[order[i]] == node.keys[order[i - 1]]) drop[order[i]] = any = true;
     }
-    if (any) keep_first(node, drop);
+    if (any) {
+      keep_first(node, drop);
+    } else if (order.size() >= kManyKeys) {
+      node.sorted.assign(order.begin(), order.end());
+    }
   }
 
   void keep_first(Node& node, const std::vector<bool>& drop) {
@@ -214,6 +220,12 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 const Node* Node::find(std::string_view key) const noexcept {
+  if (!sorted.empty() && sorted.size() == keys.size()) {
+    const auto place =
+        std::lower_bound(sorted.begin(), sorted.end(), key,
+                         [&](std::uint32_t at, std::string_view text) { return keys[at] < text; });
+    return place == sorted.end() || keys[*place] != key ? nullptr : &items[*place];
+  }
   const auto found = std::find(keys.begin(), keys.end(), key);
   return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }

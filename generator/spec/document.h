@@ -23,6 +23,9 @@ struct Node {
   std::string text;               // kString: the string; kNumber: as it was written
   std::vector<std::string> keys;  // kObject: parallel to items, no two equal
   std::vector<Node> items;        // kArray, kObject
+  // Of a large object that read_document() made: the places of its keys, ascending by key, for
+  // find(). Of no use once a member was added.
+  std::vector<std::uint32_t> sorted;
 
   // The member `key` of an object, or null.
   const Node* find(std::string_view key) const noexcept;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "generator/model/config_documents.h"
-#include "generator/model/module_pattern.h"
 #include "tests/generator/model_helpers.h"
 
 namespace heddle {
@@ -36,43 +35,6 @@ std::string refused_at(const std::string& quantization_config) {
 }
 
 const std::string kModule = "model.layers.3.mlp.down_proj";
-
-TEST(ModulePattern, Globs) {
-  EXPECT_TRUE(matches_glob("model.layers.*.mlp", "model.layers.12.mlp"));
-  EXPECT_TRUE(matches_glob("*", ""));
-  EXPECT_TRUE(matches_glob("*proj", "a.b.q_proj"));
-  EXPECT_FALSE(matches_glob("*proj", "a.b.q_proj.weight"));
-  EXPECT_TRUE(matches_glob("layers.?.x", "layers.1.x"));
-  EXPECT_FALSE(matches_glob("layers.?.x", "layers.12.x"));
-  EXPECT_TRUE(matches_glob("l[0-3][!0]", "l21"));
-  EXPECT_FALSE(matches_glob("l[0-3][!0]", "l20"));
-  EXPECT_TRUE(matches_glob("a[b", "a[b"));
-  EXPECT_TRUE(matches_glob("[]]", "]"));
-  EXPECT_FALSE(matches_glob("a", ""));
-  // Backtracking over every star would take longer than a test may.
-  EXPECT_FALSE(matches_glob(std::string(200, '*') + "b" + std::string(200, '*') + "c",
-                            std::string(20000, 'b')));
-}
-
-TEST(ModulePattern, RegularExpressions) {
-  using Kind = ModulePattern::Kind;
-  const auto start = ModulePattern::make(Kind::kRegexStart, "model.*(q|k)_proj");
-  EXPECT_TRUE(start->matches("model.layers.0.q_proj.x"));
-  EXPECT_FALSE(start->matches("a.model.layers.0.q_proj"));
-  EXPECT_TRUE(ModulePattern::make(Kind::kRegex, "q_proj$")->matches("a.q_proj"));
-  EXPECT_TRUE(
-      ModulePattern::make(Kind::kRegexStart, "(?!.*shared).*experts")->matches("a.experts"));
-  EXPECT_FALSE(
-      ModulePattern::make(Kind::kRegexStart, "(?!.*shared).*experts")->matches("a.shared_experts"));
-  EXPECT_TRUE(ModulePattern::make(Kind::kRegex, "\\Aa.b\\Z")->matches("a.b"));
-  for (const char* bad : {"(", "[", "(?i)a", "(?P<x>a)", "(a)\\1", "a{3", "(?=.*(?!.*x))",
-                          "(a?){256}", "a{1,1000}"}) {
-    EXPECT_FALSE(ModulePattern::make(Kind::kRegex, bad)) << bad;
-  }
-  EXPECT_FALSE(ModulePattern::make(Kind::kRegex, std::string(5000, 'a')));
-  // Exponential for an engine that goes back.
-  EXPECT_FALSE(ModulePattern::make(Kind::kRegexStart, "(a+)+b")->matches(std::string(3000, 'a')));
-}
 
 TEST(QuantizationConfig, NoneIsNone) {
   EXPECT_EQ(read_texts({"{}", {}, {}}).method(), "");
