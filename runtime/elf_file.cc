@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -100,7 +101,40 @@ std::string build_id_of_sections(std::ifstream& file, const Elf64_Ehdr& header) 
   return {};
 }
 
+// The processor that this process runs on, as ELF files name it; EM_NONE where it is not known
+// here.
+constexpr int own_machine() {
+#if defined(__x86_64__)
+  return EM_X86_64;
+#elif defined(__aarch64__)
+  return EM_AARCH64;
+#else
+  return EM_NONE;
+#endif
+}
+
 }  // namespace
+
+std::string why_not_loadable(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(0, file.tellg()));
+  const auto header = read_header(file);
+  if (!header) return "it is no 64-bit ELF file";
+  if (own_machine() != EM_NONE && header->e_machine != own_machine()) {
+    return fmt::format("it is for another kind of processor (ELF machine {}, not {})",
+                       header->e_machine, own_machine());
+  }
+  for (int i = 0; i < header->e_phnum; ++i) {
+    const auto segment = read_at<Elf64_Phdr>(file, header->e_phoff + i * sizeof(Elf64_Phdr));
+    const bool is_whole =
+        segment && (segment->p_type != PT_LOAD ||
+                    (segment->p_offset <= size && segment->p_filesz <= size - segment->p_offset));
+    if (!is_whole) {
+      return fmt::format("it is cut off: its {} bytes are less than its header says", size);
+    }
+  }
+  return {};
+}
 
 std::string read_build_id(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

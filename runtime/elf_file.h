@@ -1,4 +1,5 @@
-// The little of the ELF format that Heddle reads: which build a library on disk is.
+// The little of the ELF format that Heddle reads: which build a library on disk is, and whether it
+// is whole.
 #ifndef HEDDLE_RUNTIME_ELF_FILE_H_
 #define HEDDLE_RUNTIME_ELF_FILE_H_
 
@@ -14,6 +15,11 @@ std::string read_build_id(const std::string& path);
 // The build-id; for a 64-bit ELF file without one "xxh3:" and the digest of all of its bytes; "" if
 // the file cannot be read or is no such file. Any thread.
 std::string read_file_identity(const std::string& path);
+
+// Why dlopen() must not be tried: the file is no 64-bit ELF file, is for another processor, or
+// lacks bytes of what the loader would map, where reading them is a SIGBUS. "" where none of this
+// is so. Any thread.
+std::string why_not_loadable(const std::string& path);
 
 }  // namespace heddle
 

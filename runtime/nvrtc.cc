@@ -62,7 +62,17 @@ void resolve_symbol(void* library, const std::string& path, const char* name, F*
   }
 }
 
+void expect_loadable(const std::string& path, const char* what) {
+  const std::string why = why_not_loadable(path);
+  if (why.empty()) return;
+  throw Error(ErrorCategory::kDriver, "nvrtc.unreadable",
+              fmt::format("\"{}\" is not a usable {}: {}; install it again, or set HEDDLE_NVRTC to "
+                          "another one",
+                          path, what, why));
+}
+
 void* open_library(const std::string& path) {
+  expect_loadable(path, "libnvrtc");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();
@@ -75,7 +85,10 @@ void* open_library(const std::string& path) {
 std::unique_ptr<NvrtcApi> open_nvrtc(const NvrtcFiles& files) {
   // NVRTC opens its builtins by name. Those beside it are opened first, by path, so that the name
   // means them even if the loader's path does not lead there.
-  if (!files.builtins.empty()) dlopen(files.builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!files.builtins.empty()) {
+    expect_loadable(files.builtins, "libnvrtc-builtins");
+    dlopen(files.builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   void* library = open_library(files.library);
   auto api = std::make_unique<NvrtcApi>();
   const auto resolve = [&](const char* name, auto*& function) {
@@ -194,6 +207,9 @@ const NvrtcFiles& Nvrtc::files() {
     if (none) library = files.library;
     const std::filesystem::path wanted =
         library.parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", files.major, files.minor);
+    if (std::filesystem::exists(wanted, none)) {
+      expect_loadable(wanted.string(), "libnvrtc-builtins");  // which the library opens
+    }
     files.builtins_build_id = read_file_identity(wanted.string());
   }
   files_ = std::move(files);

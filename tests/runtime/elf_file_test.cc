@@ -3,7 +3,10 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 
 #include "tests/temporary_folder.h"
 
@@ -110,6 +113,51 @@ TEST(ElfFileTest, AFileWithoutABuildIdIsKnownByItsContent) {
   EXPECT_EQ(read_file_identity(folder.write("copy", file)), first);
   file.back() ^= 1;
   EXPECT_NE(read_file_identity(folder.write("other", file)), first);
+}
+
+// An ELF file whose header says what that of this program does, and one segment that is mapped.
+std::string elf_with_segment() {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  Elf64_Ehdr header{};
+  self.read(reinterpret_cast<char*>(&header), sizeof header);
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_filesz = sizeof header + sizeof segment + 5000;
+  std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+  file.append(reinterpret_cast<const char*>(&segment), sizeof segment);
+  return file + std::string(5000, 'x');
+}
+
+TEST(ElfFileTest, AFileThatLacksBytesOfASegmentIsNotLoadable) {
+  const TemporaryFolder folder;
+  const std::string good = elf_with_segment();
+  EXPECT_EQ(why_not_loadable(folder.write("good", good)), "");
+  EXPECT_EQ(why_not_loadable("/proc/self/exe"), "");
+  for (std::size_t size = sizeof(Elf64_Ehdr); size < good.size(); size += 97) {
+    const std::string why = why_not_loadable(folder.write("cut", good.substr(0, size)));
+    EXPECT_NE(why.find("cut off"), std::string::npos) << size << why;
+  }
+  for (const std::uint64_t offset : {std::uint64_t{1}, ~std::uint64_t{0}}) {
+    std::string bad = good;
+    std::memcpy(bad.data() + sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_offset), &offset,
+                sizeof offset);
+    EXPECT_NE(why_not_loadable(folder.write("bad", bad)), "") << offset;
+  }
+}
+
+TEST(ElfFileTest, AFileOfAnotherMachineIsNotLoadable) {
+  const TemporaryFolder folder;
+  std::string file = elf_with_segment();
+  file[EI_CLASS] = ELFCLASS32;
+  EXPECT_NE(why_not_loadable(folder.write("32", file)).find("no 64-bit ELF"), std::string::npos);
+  file = elf_with_segment();
+  const Elf64_Half other = EM_S390;
+  std::memcpy(file.data() + offsetof(Elf64_Ehdr, e_machine), &other, sizeof other);
+  EXPECT_NE(why_not_loadable(folder.write("other", file)).find("processor"), std::string::npos);
+  EXPECT_NE(why_not_loadable(folder.write("text", "text")), "");
+  EXPECT_NE(why_not_loadable((folder.path() / "missing").string()), "");
 }
 
 TEST(ElfFileTest, GivesNothingForWhatIsNoElfFile) {
