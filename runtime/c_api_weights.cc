@@ -50,6 +50,23 @@ std::vector<std::uint16_t> values_at(const void* w, std::size_t bytes,
   return copy;
 }
 
+// A byte whose upper bits say something else than its code would become another code. Of signed
+// codes they may be the sign.
+void expect_codes(const std::vector<std::uint8_t>& codes, const heddle::WeightSpec& weight,
+                  const char* name) {
+  if (weight.bits >= 8) return;
+  const unsigned end = 1U << static_cast<unsigned>(weight.bits);
+  const unsigned negative = weight.type == heddle::WeightType::kInt ? 256 - end / 2 : 256;
+  const auto bad =
+      std::ranges::find_if(codes, [&](unsigned code) { return code >= end && code < negative; });
+  if (bad == codes.end()) return;
+  heddle::c_api::refuse(
+      "weights.range",
+      fmt::format("{} has {} at {}, which is no code of {} bits; allowed: 0 to {}{}", name, *bad,
+                  bad - codes.begin(), weight.bits, end - 1,
+                  negative < 256 ? ", or with the sign in the upper bits" : ""));
+}
+
 }  // namespace
 
 heddle::Spec heddle::c_api::spec_with_weight(const char* spec, std::size_t spec_length) {
@@ -166,6 +183,9 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
     plain.tensor_scale = given.tensor_scale;
     plain.channel_scales =
         bytes_at(given.channel_scales, given.channel_scales_bytes, "channel_scales");
+    const heddle::WeightSpec& weight = parsed.gemm().weight;
+    if (weight.has_scales()) expect_codes(plain.codes, weight, "codes");
+    if (weight.zero_point == heddle::ZeroPoint::kInt) expect_codes(plain.zeros, weight, "zeros");
     const std::vector<std::uint8_t> bytes = heddle::pack_weights(parsed.gemm(), plain);
     std::ranges::copy(bytes, static_cast<std::uint8_t*>(packed));
   });

@@ -127,6 +127,7 @@ void test_kv_formats(void);
 void test_models(void);
 void test_cache_models(void);
 void test_tuned_sets(void);
+void test_codes_beyond_their_bits(void);
 void test_plain_weights(void);
 
 #endif /* HEDDLE_TESTS_C_API_CHECK_H_ */

@@ -15,6 +15,7 @@ int main(void) {
   test_models();
   test_cache_models();
   test_tuned_sets();
+  test_codes_beyond_their_bits();
   test_plain_weights();
   test_error_objects();
   printf("%d failures\n", failures);

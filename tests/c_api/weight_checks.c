@@ -136,6 +136,43 @@ static void test_two_levels(void) {
   heddle_plain_weights_destroy(quantized);
 }
 
+/* Bytes with more bits than the spec's codes have. */
+void test_codes_beyond_their_bits(void) {
+  static const char kUint[] =
+      "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":8,\"k\":32},\"weight\":{\"bits\":4,"
+      "\"group_size\":32,\"zero_point\":\"int\"},\"activation\":{\"dtype\":\"fp16\"}}";
+  static const char kInt[] =
+      "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":8,\"k\":32},\"weight\":{\"bits\":4,\"type\":"
+      "\"int\",\"group_size\":32},\"activation\":{\"dtype\":\"fp16\"}}";
+  static uint8_t packed[4096], codes[8 * 32], zeros[8];
+  static uint16_t scales[8];
+  size_t bytes = 0;
+  heddle_quantized_weights arrays = {sizeof arrays, codes, sizeof codes, scales,
+                                     sizeof scales, zeros, sizeof zeros, 1.0F,
+                                     NULL,          0};
+  MUST(heddle_packed_bytes(SPEC(kUint), &bytes) == HEDDLE_OK && bytes <= sizeof packed);
+  memset(codes, 15, sizeof codes);
+  memset(zeros, 15, sizeof zeros);
+  CHECK(heddle_pack_weights(SPEC(kUint), &arrays, packed, bytes) == HEDDLE_OK);
+  codes[100] = 16;
+  CHECK_CODE(heddle_pack_weights(SPEC(kUint), &arrays, packed, bytes), HEDDLE_ERROR_USAGE,
+             "weights.range");
+  CHECK(strstr(heddle_error_message(), "codes has 16 at 100") != NULL);
+  codes[100] = 0;
+  zeros[7] = 255;
+  CHECK_CODE(heddle_pack_weights(SPEC(kUint), &arrays, packed, bytes), HEDDLE_ERROR_USAGE,
+             "weights.range");
+  CHECK(strstr(heddle_error_message(), "zeros has 255 at 7") != NULL);
+  /* The sign of a signed code may stand in the upper bits, too. */
+  arrays.zeros = NULL;
+  arrays.zeros_bytes = 0;
+  codes[0] = 0xf8;
+  CHECK(heddle_pack_weights(SPEC(kInt), &arrays, packed, bytes) == HEDDLE_OK);
+  codes[0] = 0xf7;
+  CHECK_CODE(heddle_pack_weights(SPEC(kInt), &arrays, packed, bytes), HEDDLE_ERROR_USAGE,
+             "weights.range");
+}
+
 void test_plain_weights(void) {
   static uint16_t w[64 * 256];
   static uint8_t packed[64 * 256];

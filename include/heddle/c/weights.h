@@ -95,7 +95,8 @@ typedef struct heddle_quantized_weights {
 } heddle_quantized_weights;
 
 /* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). Sizes that are
- * not those of the spec are refused before anything is read. */
+ * not those of the spec are refused before anything is read, codes and integer zero points that
+ * have more bits than it says before anything is written. */
 HEDDLE_EXPORT heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
                                                 const heddle_quantized_weights* weights,
                                                 void* packed, size_t packed_bytes);
