@@ -11,7 +11,8 @@
 
 namespace heddle {
 
-// Thread-safe, and safe beside other processes: each line is one write to the file's end.
+// Thread-safe, and safe beside other processes: each line is one write to the file's end. A pipe or
+// a device is no log: writing to it could wait for ever.
 class AppendLog {
  public:
   // `warn` (may be empty) is told at most once why nothing can be written; that is no error.
@@ -21,9 +22,13 @@ class AppendLog {
   // Adds the line and a newline, unless this object has written the same line before. An empty path
   // does nothing.
   void add(const std::string& line);
+  // Tells `warn` whether lines could be added now; makes the file where there is none.
+  void check();
 
  private:
-  int append(const std::string& line);
+  bool tell(const std::string& why);
+  // Why not; empty when it is done.
+  std::string append(const std::string& line);
 
   const std::string path_;
   const std::function<void(std::string)> warn_;

@@ -1,6 +1,5 @@
 #include "cache/bundle.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "cache/bundle_content.h"
 #include "cache/bundle_index.h"
 #include "cache/entry.h"
+#include "cache/new_file.h"
 
 namespace heddle {
 namespace {
@@ -65,14 +65,10 @@ std::string read_entry(const BundleContent& content, std::size_t number,
 bool is_bundle_name(std::string_view path) { return path.ends_with(".hdl"); }
 
 int publish_bundle(const std::string& path, ByteView bytes, FileSystem& files) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  // The caller's own path: links in it are the caller's affair.
-  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  const Fd fd(&files, retry_interrupted([&] { return files.open(AT_FDCWD, folder, flags, 0); }));
-  if (!fd) return -fd.error();
-  return publish_file(files, fd.get(), name, name, bytes, 0644);
+  NewFile file(path, files);
+  int error = file.open(0644);
+  if (error == 0) error = file.write(0, bytes.data(), bytes.size());
+  return error == 0 ? file.publish() : error;
 }
 
 Bundle::Bundle(std::string path, FileSystem& files, std::function<void(std::string)> warn)

@@ -22,8 +22,8 @@ class BundleContent;
 // A read-only root of this name is taken to be a bundle: it ends in ".hdl".
 bool is_bundle_name(std::string_view path);
 
-// Writes encode_bundle()'s bytes to a file beside `path` and renames that to it. Everybody may read
-// it, as far as the umask allows. 0 or -errno.
+// Writes encode_bundle()'s bytes as a NewFile (new_file.h). Everybody may read it, as far as the
+// umask allows. 0 or -errno, for new_file_error_text().
 int publish_bundle(const std::string& path, ByteView bytes,
                    FileSystem& files = posix_file_system());
 

@@ -30,14 +30,6 @@ const char* distrust(const FileInfo& info, const Trust& trust) {
   return nullptr;
 }
 
-// "<stem>.<16 hex>.tmp"; O_EXCL makes sure that it is ours, this only makes a clash unlikely.
-std::string temporary_name(FileSystem& files, const std::string& stem) {
-  static std::atomic<std::uint64_t> counter{0};
-  const std::uint64_t seed[] = {static_cast<std::uint64_t>(::getpid()), counter.fetch_add(1),
-                                static_cast<std::uint64_t>(files.now_ns())};
-  return stem + "." + hex(digest(seed, sizeof seed)).substr(0, 16) + kTemporarySuffix;
-}
-
 int write_temporary(FileSystem& files, Fd fd, ByteView bytes) {
   int error = write_all(files, fd.get(), bytes);
   if (error == 0) error = retry_interrupted([&] { return files.sync(fd.get()); });
@@ -48,6 +40,13 @@ int write_temporary(FileSystem& files, Fd fd, ByteView bytes) {
 }
 
 }  // namespace
+
+std::string temporary_name(FileSystem& files, const std::string& stem) {
+  static std::atomic<std::uint64_t> counter{0};
+  const std::uint64_t seed[] = {static_cast<std::uint64_t>(::getpid()), counter.fetch_add(1),
+                                static_cast<std::uint64_t>(files.now_ns())};
+  return stem + "." + hex(digest(seed, sizeof seed)).substr(0, 16) + kTemporarySuffix;
+}
 
 FileContent open_trusted(FileSystem& files, int folder, const std::string& path,
                          const Trust& trust) {

@@ -51,6 +51,10 @@ FileContent open_trusted(FileSystem& files, int folder, const std::string& path,
 FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
                       std::uint64_t max_bytes, ReadBuffer spare = {});
 
+// "<stem>.<16 hex digits>.tmp"; O_EXCL makes sure that it is ours, this only makes a clash
+// unlikely.
+std::string temporary_name(FileSystem& files, const std::string& stem);
+
 // All or nothing: 0, or -errno. Interruptions and short transfers are continued.
 int read_all(FileSystem& files, int fd, void* data, std::size_t bytes, std::uint64_t offset = 0);
 int write_all(FileSystem& files, int fd, ByteView bytes);

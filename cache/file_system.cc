@@ -31,6 +31,8 @@ Fd open_folder(FileSystem& files, int folder, const std::string& path) {
   return open_file(files, folder, path, O_RDONLY | O_DIRECTORY);
 }
 
+std::string own_descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
 std::string error_text(int error) { return std::generic_category().message(error); }
 
 }  // namespace heddle

@@ -43,6 +43,8 @@ class FileSystem {
   virtual int stat_at(int folder, const std::string& path, FileInfo* info) = 0;  // of a link itself
   virtual int rename(int folder, const std::string& from, const std::string& to) = 0;
   virtual int unlink(int folder, const std::string& path) = 0;
+  // Names the open file, which may have had no name.
+  virtual int link(int fd, int folder, const std::string& path) = 0;
   virtual int make_folder(int folder, const std::string& path, mode_t mode) = 0;
   // Names in the folder, without "." and "..", in no order.
   virtual int list(int folder, std::vector<std::string>* names) = 0;
@@ -93,6 +95,9 @@ class Fd {
 // Opens with O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK (a FIFO must not stop us) and O_NOCTTY added.
 Fd open_file(FileSystem& files, int folder, const std::string& path, int flags, mode_t mode = 0);
 Fd open_folder(FileSystem& files, int folder, const std::string& path);
+
+// A path that leads to what the descriptor of this process is open on.
+std::string own_descriptor_path(int fd);
 
 // "No space left on device" for ENOSPC.
 std::string error_text(int error);

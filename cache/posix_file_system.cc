@@ -60,6 +60,10 @@ class PosixFileSystem final : public FileSystem {
   int unlink(int folder, const std::string& path) override {
     return or_errno(::unlinkat(folder, path.c_str(), 0));
   }
+  int link(int fd, int folder, const std::string& path) override {
+    const std::string own = own_descriptor_path(fd);
+    return or_errno(::linkat(AT_FDCWD, own.c_str(), folder, path.c_str(), AT_SYMLINK_FOLLOW));
+  }
   int make_folder(int folder, const std::string& path, mode_t mode) override {
     return or_errno(::mkdirat(folder, path.c_str(), mode));
   }

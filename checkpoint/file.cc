@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -24,8 +22,6 @@ constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;  // Linux moves l
 [[noreturn]] void refuse_file(const char* code, const std::string& message) {
   throw Error(ErrorCategory::kFile, code, message);
 }
-
-std::string error_text(int number) { return std::generic_category().message(number); }
 
 // A part of such a name.
 bool is_hub_word(std::string_view word) {
@@ -92,58 +88,20 @@ void InputFile::read(std::uint64_t offset, void* to, std::size_t bytes) const {
   }
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  std::error_code ignored;
-  // Renaming over a folder or a device would fail late, or destroy it.
-  const auto status = std::filesystem::status(path_, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    refuse_file("checkpoint.write", fmt::format("cannot write {}: not a regular file", path_));
-  }
-  // Another process may write the same file: each has its own temporary.
-  static std::atomic<unsigned> counter{0};
-  for (int tries = 0; fd_ < 0 && tries < 100; ++tries) {
-    temporary_ = fmt::format("{}.{}-{}.tmp", path_, ::getpid(), counter.fetch_add(1));
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ < 0 && errno != EEXIST) break;
-  }
-  if (fd_ < 0) fail(errno);
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(path_) {
+  check(file_.open(0666));
 }
 
-OutputFile::~OutputFile() {
-  if (fd_ >= 0) ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-void OutputFile::fail(int error) const {
-  refuse_file("checkpoint.write", fmt::format("cannot write {}: {}", path_, error_text(error)));
+void OutputFile::check(int error) const {
+  if (error == 0) return;
+  refuse_file(has_no_room(-error) ? "checkpoint.unfinished" : "checkpoint.write",
+              fmt::format("cannot write {}: {}", path_, new_file_error_text(-error)));
 }
 
 void OutputFile::write(std::uint64_t offset, const void* from, std::size_t bytes) const {
-  const auto* at = static_cast<const std::uint8_t*>(from);
-  while (bytes != 0) {
-    const ssize_t put =
-        ::pwrite(fd_, at, std::min(bytes, kLargestTransfer), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail(put < 0 ? errno : EIO);
-    at += put;
-    offset += static_cast<std::uint64_t>(put);
-    bytes -= static_cast<std::size_t>(put);
-  }
+  check(file_.write(offset, from, bytes));
 }
 
-void OutputFile::commit() {
-  if (::fsync(fd_) != 0) fail(errno);
-  // A network file system may report a full disk only here. Interrupted, Linux has closed it.
-  const int closed = ::close(std::exchange(fd_, -1));
-  if (closed != 0 && errno != EINTR) fail(errno);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
-  temporary_.clear();
-  const std::string folder = std::filesystem::path(path_).parent_path().string();
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  // The file is complete either way; failing here only means that a power cut may lose it.
-  ::fsync(fd);
-  ::close(fd);
-}
+void OutputFile::commit() { check(file_.publish()); }
 
 }  // namespace heddle

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "cache/new_file.h"
+
 namespace heddle {
 
 // What to do about a path that is not there and looks like a model's name on a hub ("owner/model"):
@@ -32,15 +34,13 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-// A new file that takes the place of `path` once it is complete: it is written beside it under
-// another name and renamed by commit(). Without commit() nothing is left of it.
+// A new file that takes the place of `path` once it is complete: what every command and function
+// writes that writes a file. Without commit() nothing is left of it (cache/new_file.h).
 class OutputFile {
  public:
-  // Throws Error(kFile, "checkpoint.write"), as do the others.
+  // As the others, throws Error(kFile, "checkpoint.write"), or "checkpoint.unfinished" where the
+  // disk is full or the file larger than it may be, which is no fault of its name.
   explicit OutputFile(std::string path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
   // May be called from any thread.
   void write(std::uint64_t offset, const void* from, std::size_t bytes) const;
@@ -48,11 +48,10 @@ class OutputFile {
   void commit();
 
  private:
-  [[noreturn]] void fail(int error) const;
+  void check(int error) const;
 
   std::string path_;
-  std::string temporary_;
-  int fd_ = -1;
+  NewFile file_;
 };
 
 }  // namespace heddle

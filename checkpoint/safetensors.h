@@ -38,7 +38,7 @@ class SafetensorsFile {
 class SafetensorsWriter {
  public:
   // Takes name, type and shape of each tensor; they are laid out in this order, the first one at a
-  // multiple of 64 bytes. Throws Error(kFile, "checkpoint.write").
+  // multiple of 64 bytes. Throws what OutputFile throws.
   SafetensorsWriter(std::string path, std::vector<TensorInfo> tensors,
                     const std::map<std::string, std::string>& metadata);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cache/file_io.h"
+#include "cache/new_file.h"
 #include "generator/null_byte.h"
 #include "heddle/bundle.h"
 #include "heddle/error.h"
@@ -62,8 +63,8 @@ std::uint64_t write_bundle_file(const std::string& path, std::vector<BundleEntry
   const Bytes bytes = encode(path, std::move(entries), tables, texts);
   const int error = publish_bundle(path, bytes);
   if (error < 0) {
-    refuse(ErrorCategory::kFile, "bundle.unwritable",
-           fmt::format("cannot write {}: {}", path, error_text(-error)));
+    refuse(ErrorCategory::kFile, has_no_room(-error) ? "bundle.unfinished" : "bundle.unwritable",
+           fmt::format("cannot write {}: {}", path, new_file_error_text(-error)));
   }
   return bytes.size();
 }

@@ -15,7 +15,7 @@ namespace heddle {
 void check_bundle_name(const std::string& name);
 
 // Writes a bundle and returns its length. Throws Error(kUnsupported, "bundle.too_large") and
-// Error(kFile, "bundle.unwritable").
+// Error(kFile, "bundle.unwritable"), or "bundle.unfinished" where there is no room for it.
 std::uint64_t write_bundle_file(const std::string& path, std::vector<BundleEntry> entries,
                                 const TunedTables& tables, BundleTexts texts);
 

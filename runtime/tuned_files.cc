@@ -1,15 +1,15 @@
 #include "runtime/tuned_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <utility>
 
+#include "cache/file_io.h"
 #include "generator/null_byte.h"
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"
@@ -18,7 +18,7 @@ namespace heddle {
 namespace {
 
 constexpr std::string_view kNone = "none";
-// More than any table that could be read; an endless file stops here.
+// More than any table that could be read.
 constexpr std::size_t kMostBytes = std::size_t{17} << 20;
 
 // So that a later chdir() does not make it another file.
@@ -28,32 +28,9 @@ std::string absolute(std::string_view name) {
   return error ? std::string(name) : path.string();
 }
 
-[[noreturn]] void throw_unreadable(const std::string& name, int error) {
-  throw Error(ErrorCategory::kFile, "tuned.unreadable",
-              fmt::format("cannot read the tuned table {}: {}", name,
-                          std::generic_category().message(error)));
-}
-
-std::string read_text(const std::string& name) {
-  struct Closer {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Closer> file(std::fopen(name.c_str(), "rbe"));
-  if (file == nullptr) throw_unreadable(name, errno);
-  std::string text;
-  std::array<char, 65536> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    text.append(buffer.data(), count);
-    if (text.size() > kMostBytes) throw_unreadable(name, EFBIG);
-  }
-  // A directory can be opened, but not read.
-  if (std::ferror(file.get()) != 0) throw_unreadable(name, errno);
-  return text;
-}
-
 TunedTable read_table_file(const std::string& name) {
   try {
-    return TunedTable::parse(read_text(name));
+    return TunedTable::parse(read_table_text(name));
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::kSpec) throw;
     std::vector<Problem> problems = error.problems();
@@ -66,6 +43,27 @@ TunedTable read_table_file(const std::string& name) {
 }
 
 }  // namespace
+
+std::string read_table_text(const std::string& name) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCategory::kFile, "tuned.unreadable",
+                fmt::format("cannot read the tuned table {}: {}", name, why));
+  };
+  FileSystem& files = posix_file_system();
+  // O_NONBLOCK: opening a pipe that nobody writes must not hang.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const Fd fd(&files, retry_interrupted([&] { return files.open(AT_FDCWD, name, flags, 0); }));
+  if (!fd) refuse(error_text(fd.error()));
+  FileInfo info;
+  if (const int error = files.stat(fd.get(), &info); error < 0) refuse(error_text(-error));
+  if (!S_ISREG(info.mode)) refuse("not a regular file");
+  if (info.size > kMostBytes) refuse(error_text(EFBIG));
+  std::string text(info.size, '\0');
+  if (const int error = read_all(files, fd.get(), text.data(), text.size()); error < 0) {
+    refuse(error_text(-error));
+  }
+  return text;
+}
 
 TunedFiles::List TunedFiles::parse(std::string_view text) {
   List list;

@@ -16,6 +16,11 @@
 
 namespace heddle {
 
+// The text of the file of a table, which the user has named. Throws Error(kFile,
+// "tuned.unreadable") for what cannot be read, is no regular file, as a pipe is none, or larger
+// than any table.
+std::string read_table_text(const std::string& name);
+
 // Thread-safe.
 class TunedFiles {
  public:

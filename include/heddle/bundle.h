@@ -37,7 +37,8 @@ struct BundleReport {
 // Error(kUsage, "bundle.name", "path.null_byte" or "bundle.no_specs"); Error(kUnsupported,
 // "bundle.lacks_kernels") with every request that cannot be served, and "bundle.too_large";
 // Error(kMissing, "bundle.no_texts") for kernels that were found in the cache without texts;
-// Error(kFile, "bundle.unwritable"); and what build_cancellable() throws. Any thread.
+// Error(kFile, "bundle.unwritable"), or "bundle.unfinished" where there is no room; and what
+// build_cancellable() throws. Any thread.
 HEDDLE_EXPORT BundleReport write_bundle(Runtime& runtime, const std::string& path,
                                         const std::vector<BundleRequest>& requests,
                                         bool texts = true, const PrepareProgress& progress = {});

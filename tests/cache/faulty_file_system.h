@@ -65,6 +65,10 @@ class FaultyFileSystem : public FileSystem {
     const int error = next("unlink");
     return error != 0 ? -error : real_.unlink(folder, path);
   }
+  int link(int fd, int folder, const std::string& path) override {
+    const int error = next("link");
+    return error != 0 ? -error : real_.link(fd, folder, path);
+  }
   int make_folder(int folder, const std::string& path, mode_t mode) override {
     const int error = next("make_folder");
     return error != 0 ? -error : real_.make_folder(folder, path, mode);

@@ -71,6 +71,8 @@ class MemoryFileSystem : public FileSystem {
   int stat_at(int folder, const std::string& path, FileInfo* info) override;
   int rename(int folder, const std::string& from, const std::string& to) override;
   int unlink(int folder, const std::string& path) override;
+  // The cache itself has no files without a name.
+  int link(int /*fd*/, int /*folder*/, const std::string& /*path*/) override { return -ENOTSUP; }
   int make_folder(int folder, const std::string& path, mode_t mode) override;
   int list(int folder, std::vector<std::string>* names) override;
   int lock(int fd) override;

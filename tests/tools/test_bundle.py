@@ -156,8 +156,18 @@ class BundleTest(BundleCase):
         self.assertIn(report["problems"][0]["key"], extracted.err)
         content[40] ^= 1  # the checksum of the index
         bundle.write_bytes(content)
-        for part in ("list", "verify"):
-            self.assertIn("wrong checksum", self.problem("bundle", part, bundle, code=2))
+        for part, code in (("list", 2), ("verify", 1)):
+            self.assertIn("wrong checksum", self.problem("bundle", part, bundle, code=code))
+        for size in (0, 7, 100, len(content) - 1):
+            bundle.write_bytes(content[:size])
+            self.problem("bundle", "verify", bundle, code=1)
+        self.problem("bundle", "verify", self.folder / "none.hdl", code=2)
+
+    def test_what_is_no_file_is_not_replaced(self):
+        pipe = self.folder / "pipe.hdl"
+        os.mkfifo(pipe)
+        self.assertIn("not a regular file", self.problem(
+            "bundle", "merge", self.create(), "-o", pipe, code=2))
 
     def test_list_names_gpus_and_sizes(self):
         bundle = self.create(targets="h100,h200,sm_80")

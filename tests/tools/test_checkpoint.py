@@ -3,9 +3,10 @@
 import json
 import shutil
 import struct
+import subprocess
 import unittest
 
-from command import CommandTest, ROOT
+from command import CommandTest, HEDDLE, ROOT
 from safetensors_file import load, save
 
 GOLDEN = sorted((ROOT / "tests/golden").iterdir())
@@ -53,6 +54,25 @@ class CheckpointTest(CommandTest):
                              self.folder / "\x1b[2J.safetensors", "--json", check=0).out
         self.assertTrue(report.isascii())
         self.assertNotIn("\x1b", report)
+
+    def test_a_file_that_may_not_become_so_large(self):
+        """The work has failed, and nothing is left of it."""
+        folder = self.folder / "outputs"
+        folder.mkdir()
+        bundle = ROOT / "tests/fuzz/corpus/bundle/three"
+        first = self.file("first.hdl", bundle.read_bytes())
+        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        for command in (("repack", GOLDEN[0], "-o", folder / "x.safetensors"),
+                        ("dequantize", GOLDEN[0], "-o", folder / "x.safetensors"),
+                        ("bundle", "merge", first, "-o", folder / "x.hdl"),
+                        ("kv-error", model, "--tokens", "8", "--plot", folder / "x.svg")):
+            with self.subTest(command[0]):
+                limited = ["bash", "-c", 'ulimit -f 1 && exec "$@"', "-", HEDDLE]
+                done = subprocess.run([*limited, *map(str, command)], capture_output=True,
+                                      cwd=ROOT, env=self.environment, timeout=300)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(b"File too large", done.stderr)
+                self.assertEqual(list(folder.iterdir()), [])
 
     def test_repack(self):
         for folder in GOLDEN:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import time
 import unittest
 
 from command import CommandTest, ROOT, SPEC, inline
@@ -75,6 +76,32 @@ class BadInputTest(CommandTest):
 
     def test_endless_file(self):
         self.assertIn("larger than", self.problem("plan", "/dev/zero", *H200, code=2))
+
+    def test_endless_list(self):
+        """Read until it is clear what it is."""
+        path = self.file("ones.json", "[" + "1," * 2_000_000 + "1]")
+        start = time.monotonic()
+        done = self.heddle("build", path, *H200, "--list", check=2)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertIn("ones.json[0]", done.err)
+        self.assertIn("was not read", done.err)
+
+    def test_empty_values_are_refused_by_name(self):
+        checkpoint = ROOT / "tests/golden/gptq4_k128_n32_g32"
+        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        for option, arguments in (("SPEC", ("plan", "")),
+                                  ("MODEL", ("build", "")),
+                                  ("--target", ("plan", inline(), "--target", "")),
+                                  ("--output", ("repack", checkpoint, "-o", "")),
+                                  ("--config", ("repack", checkpoint, "-o", "x", "--config", "")),
+                                  ("--output", ("dequantize", checkpoint, "-o", "")),
+                                  ("--plot", ("kv-error", model, "--plot", "")),
+                                  ("--out", ("tune", inline(), "--out", "")),
+                                  ("--output", ("bundle", "merge", "a.hdl", "-o", "")),
+                                  ("--tables", ("bundle", "extract", "a.hdl", "-o", "x",
+                                                "--tables", ""))):
+            with self.subTest(option=option, arguments=arguments):
+                self.assertIn(f"{option}: is empty", self.problem(*arguments, code=2))
 
     def test_counts_of_tokens(self):
         for count in ("0", "-1", "1.5", "abc", "", "9" * 20):
@@ -202,7 +229,7 @@ class BadInputTest(CommandTest):
         path = self.file("list.json", "[" + ",".join(['{"op": "x"}'] * 20000) + "]")
         done = self.heddle("build", path, *H200, check=2)
         self.assertLess(len(done.err), 20000)
-        self.assertRegex(done.err.splitlines()[-1], "and [0-9]+ more problems")
+        self.assertRegex(done.err.splitlines()[-1], r"what follows \[[0-9]+\] was not read")
 
     def test_control_characters_do_not_reach_the_terminal(self):
         done = self.heddle("plan", '{"heddle": 1, "\\u001b[31mred": 2}', *H200, check=2)

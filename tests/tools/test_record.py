@@ -1,6 +1,7 @@
 """heddle record, and bundles of what it recorded."""
 
 import json
+import os
 import sys
 import unittest
 
@@ -93,6 +94,19 @@ class RecordTest(CommandTest):
                            "h200", check=0)
         self.assertIn("1 specs in", done.err)
 
+    def test_what_is_no_file_is_no_record(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for path in ("/dev/zero", "/dev/full", "/dev/null", pipe, self.folder):
+            line = self.problem("record", "-o", path, "--", "false", code=2)
+            self.assertIn(f"cannot write to {path}: ", line)
+        self.assertIn("--output: is empty", self.problem("record", "-o", "", "--", "true", code=2))
+
+    def test_words_of_the_command_may_be_empty(self):
+        done = self.heddle("record", "-o", self.folder / "r", "--", sys.executable, "-c",
+                           "import sys; print(sys.argv[1:])", "", check=0)
+        self.assertEqual(done.out, "['']\n")
+
     def test_a_command_that_cannot_run(self):
         self.problem("record", "-o", self.folder / "r", "--", "/nonexistent/program", code=2)
         garbage = self.file("garbage.record", "no record\n")
@@ -103,7 +117,7 @@ class RecordTest(CommandTest):
             record = self.file("bad.record", text + "\n")
             self.problem("bundle", "create", "--specs", record, "-o", self.folder / "b", code=2)
         line = self.problem("record", "-o", "/nonexistent/r", "--", sys.executable, "-c", "", code=2)
-        self.assertIn("cannot write /nonexistent/r", line)
+        self.assertIn("cannot write to /nonexistent/r", line)
         self.problem("record", "-o", self.folder / "r", code=2)
 
 

@@ -1,6 +1,7 @@
 """HEDDLE_TUNED: every command plans with the same tables of measured kernels."""
 
 import json
+import os
 import unittest
 
 from command import CommandTest, inline
@@ -54,6 +55,16 @@ class TunedTest(CommandTest):
                       self.heddle_json("plan", *arguments)["reasons"])
         self.assertIn("the tuned table h100 has it for M 9 to 16",
                       self.heddle("explain", *arguments, "--m", "16", check=0).out)
+
+    def test_what_is_no_file_is_refused(self):
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        for path in (pipe, "/dev/zero", self.folder):
+            for use in (("--tuned", path), ()):
+                self.environment["HEDDLE_TUNED"] = "none" if use else str(path)
+                line = self.problem("bundle", "create", "--specs", inline(), "--targets", "sm_80",
+                                    "-o", self.folder / "x.hdl", *use, code=2)
+                self.assertIn(f"cannot read the tuned table {path}: not a regular file", line)
 
     def test_none_and_nothing_are_accepted(self):
         self.plan()

@@ -1,8 +1,10 @@
 // heddle bundle list, verify and extract: what reads one bundle.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -85,8 +87,16 @@ int list_bundle(const BundleFileOptions& options) {
 
 int verify_bundle(const BundleFileOptions& options) {
   Bundle bundle(options.file);
-  check_readable(&bundle, options.file);
-  const TunedTables tables = read_tables(&bundle, options.file);
+  TunedTables tables;
+  try {
+    check_readable(&bundle, options.file);
+    tables = read_tables(&bundle, options.file);
+  } catch (const Error& error) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(options.file, none)) throw;
+    report(error);
+    return kExitFailed;  // a damaged bundle, as it is where a kernel is damaged
+  }
   const VerifyReport report = bundle.verify();
   if (options.json) {
     auto problems = ordered_json::array();

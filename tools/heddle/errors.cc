@@ -39,6 +39,11 @@ int exit_code(ErrorCategory category) noexcept {
   return kExitFailed;
 }
 
+int exit_code(const Error& error) noexcept {
+  const bool is_unfinished = std::string_view(error.code()).ends_with(".unfinished");
+  return is_unfinished ? kExitFailed : exit_code(error.category());
+}
+
 void print_problem(std::string_view message) {
   const std::string_view shown = cut_text(message, kMaxLine);
   const std::string line =
@@ -51,7 +56,7 @@ int report(const Error& error) {
   const std::string log = printable_lines(error.log());
   std::fwrite(log.data(), 1, log.size(), stderr);
   if (!log.empty() && log.back() != '\n') std::fputc('\n', stderr);
-  return exit_code(error.category());
+  return exit_code(error);
 }
 
 std::string one_line(std::string_view text) {

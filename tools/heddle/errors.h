@@ -16,6 +16,9 @@ inline constexpr int kExitUsage = 2;   // the command line or an input is wrong
 
 // The category's exit code.
 int exit_code(ErrorCategory category) noexcept;
+// The same, but for an output that was begun and not completed ("....unfinished"), as on a full
+// disk: the work failed.
+int exit_code(const Error& error) noexcept;
 
 // "heddle: <message>\n" on stderr. The message is made printable() and a very long one is cut, so
 // that no input can disturb the terminal.

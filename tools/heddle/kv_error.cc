@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "checkpoint/file.h"
 #include "heddle/error.h"
 #include "heddle/kv_cache.h"
 #include "heddle/model.h"
@@ -117,11 +117,9 @@ std::string to_svg(const std::vector<Row>& rows, int heads) {
 }
 
 void write_plot(const std::string& path, const std::string& svg) {
-  std::ofstream file(path, std::ios::binary);
-  file << svg;
-  file.close();
-  if (file) return;
-  throw Error(ErrorCategory::kFile, "file.write", fmt::format("{}: cannot be written", path));
+  OutputFile file(path);
+  file.write(0, svg.data(), svg.size());
+  file.commit();
 }
 
 Model read_cache_model(const std::string& argument) {

@@ -8,7 +8,9 @@
 #include "heddle/version.h"
 #include "tools/heddle/command_line.h"
 #include "tools/heddle/commands.h"
+#include "tools/heddle/ended_by_signal.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 
 namespace heddle {
@@ -38,6 +40,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_sample_model_command(app, action);
   add_help_command(app, action);
   add_version_command(app, action);
+  refuse_empty_values(app);
   app.footer(
       "Exit codes: 0 done, 1 the work failed or cannot be done, 2 the command line\n"
       "or an input is wrong.\n"
@@ -66,6 +69,7 @@ int parse_and_run(int argc, char** argv) {
 int guarded_main(int argc, char** argv) {
   try {
     hold_standard_streams();
+    clean_up_after_signals();
     const int code = parse_and_run(argc, argv);
     flush_output();
     return code;

@@ -27,6 +27,16 @@ std::string count_problem(const std::string& text) {
 
 }  // namespace
 
+void refuse_empty_values(CLI::App& command) {
+  const auto problem = [](const std::string& text) { return text.empty() ? "is empty" : ""; };
+  for (CLI::Option* option : command.get_options()) {
+    const bool is_program = option->get_positional() && option->get_name() == "COMMAND";
+    if (option->get_items_expected_max() > 0 && !is_program) option->check(problem);
+  }
+  const auto all = [](const CLI::App* /*subcommand*/) { return true; };
+  for (CLI::App* subcommand : command.get_subcommands(all)) refuse_empty_values(*subcommand);
+}
+
 void add_json_option(CLI::App& command, bool* json) {
   command.add_flag("--json", *json, "print one JSON document instead of text");
 }
@@ -57,8 +67,7 @@ void add_tuned_option(CLI::App& command, CompileOptions* options) {
       .add_option("--tuned", options->tuned,
                   "files of tuned tables to plan with, as in first.json:second.json, or none; "
                   "default $HEDDLE_TUNED")
-      ->type_name("LIST")
-      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+      ->type_name("LIST");
 }
 
 void add_cache_option(CLI::App& command, std::string* cache_dir) {
@@ -66,8 +75,7 @@ void add_cache_option(CLI::App& command, std::string* cache_dir) {
       .add_option("--cache", *cache_dir,
                   "folder of compiled kernels, or layers as in rw:DIR:ro:DIR:ro:model.hdl; default "
                   "$HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or ~/.cache/heddle")
-      ->type_name("DIR")
-      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+      ->type_name("DIR");
 }
 
 void add_compile_options(CLI::App& command, CompileOptions* options) {

@@ -33,6 +33,10 @@ struct CompileOptions {
   bool strict = false;
 };
 
+// Of the command and its subcommands, whose options are all there: no value may be an empty text,
+// but for the words of a COMMAND, which are another program's.
+void refuse_empty_values(CLI::App& command);
+
 void add_json_option(CLI::App& command, bool* json);
 void add_target_option(CLI::App& command, std::string* target);
 // --target for a command that runs on the GPU: the GPU must be of that architecture.

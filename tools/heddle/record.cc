@@ -8,17 +8,17 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "cache/append_log.h"
 #include "heddle/error.h"
 #include "runtime/recorder.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/input.h"
 
 extern char** environ;
 
@@ -38,6 +38,7 @@ int run_command(const std::vector<std::string>& command) {
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::signal(SIGCHLD, SIG_DFL);  // who ignores it has no child to wait for
+  ::signal(SIGXFSZ, SIG_DFL);  // the command is not this one (ended_by_signal.h)
   pid_t child = 0;
   const int error =
       ::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
@@ -53,16 +54,18 @@ int run_command(const std::vector<std::string>& command) {
 }
 
 std::size_t recorded_specs(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return parse_record(text).size();
+  try {
+    return parse_record(read_input(path).text).size();
+  } catch (const Error& error) {
+    throw error.category() == ErrorCategory::kSpec ? at_place(path, error) : error;
+  }
 }
 
 // The command would run for nothing: what it cannot record it does without.
 void check_writable(const std::string& path) {
-  if (std::ofstream(path, std::ios::binary | std::ios::app).good()) return;
-  throw Error(ErrorCategory::kFile, "tool.cannot_write",
-              fmt::format("cannot write {}: {}", path, std::generic_category().message(errno)));
+  AppendLog(path, [](const std::string& why) {
+    throw Error(ErrorCategory::kFile, "tool.cannot_write", why);
+  }).check();
 }
 
 int run(const RecordOptions& options) {

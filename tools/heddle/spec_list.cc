@@ -14,16 +14,38 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSpace = " \t\r\n";
+// A text of millions of elements that are no specs ends here.
+constexpr std::size_t kMostProblems = 50;
+
+// Keeps nothing of the values: only whether the text is well formed is of interest.
+struct FirstFault {
+  std::size_t byte = 0;
+
+  static bool null() { return true; }
+  static bool boolean(bool /*value*/) { return true; }
+  static bool number_integer(json::number_integer_t /*value*/) { return true; }
+  static bool number_unsigned(json::number_unsigned_t /*value*/) { return true; }
+  static bool number_float(json::number_float_t /*value*/, const std::string& /*text*/) {
+    return true;
+  }
+  static bool string(const std::string& /*value*/) { return true; }
+  static bool binary(const json::binary_t& /*value*/) { return true; }
+  static bool start_object(std::size_t /*members*/) { return true; }
+  static bool key(const std::string& /*key*/) { return true; }
+  static bool end_object() { return true; }
+  static bool start_array(std::size_t /*items*/) { return true; }
+  static bool end_array() { return true; }
+  bool parse_error(std::size_t at, const std::string& /*token*/, const json::exception& /*why*/) {
+    byte = at;
+    return false;
+  }
+};
 
 void check_is_json(const std::string& place, const std::string& text) {
-  try {
-    // The callback drops every value: only whether the text is well formed is of interest.
-    const auto drop = [](int, json::parse_event_t, const json&) { return false; };
-    [[maybe_unused]] const json nothing = json::parse(text, drop);
-  } catch (const json::parse_error& error) {
-    throw Error(ErrorCategory::kSpec, "tool.not_json",
-                fmt::format("{}: not valid JSON at byte {}", place, error.byte));
-  }
+  FirstFault fault;
+  if (json::sax_parse(text, &fault)) return;
+  throw Error(ErrorCategory::kSpec, "tool.not_json",
+              fmt::format("{}: not valid JSON at byte {}", place, fault.byte));
 }
 
 }  // namespace
@@ -41,16 +63,16 @@ Spec parse_at(const std::string& place, std::string_view text) {
   }
 }
 
-std::vector<std::string_view> array_elements(std::string_view json) {
-  std::vector<std::string_view> elements;
+void for_each_element(std::string_view json,
+                      const std::function<bool(std::string_view element)>& visit) {
   int depth = 0;
   bool in_string = false;
   std::size_t begin = 0;
   const auto end_element = [&](std::size_t end) {
     const std::string_view element = json.substr(begin, end - begin);
     const std::size_t first = element.find_first_not_of(kSpace);
-    if (first != std::string_view::npos) elements.push_back(element.substr(first));
     begin = end + 1;
+    return first == std::string_view::npos || visit(element.substr(first));
   };
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
@@ -62,30 +84,34 @@ std::vector<std::string_view> array_elements(std::string_view json) {
     } else if (c == '[' || c == '{') {
       if (++depth == 1) begin = i + 1;
     } else if (c == ']' || c == '}') {
-      if (--depth == 0) end_element(i);
+      if (--depth == 0 && !end_element(i)) return;
     } else if (c == ',' && depth == 1) {
-      end_element(i);
+      if (!end_element(i)) return;
     }
   }
-  return elements;
 }
 
 Model model_of_list(const std::string& place, const std::string& text) {
   check_is_json(place, text);
-  const std::vector<std::string_view> elements = array_elements(text);
   Model model;
   std::vector<Problem> problems;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
+  std::size_t count = 0;
+  for_each_element(text, [&](std::string_view element) {
     try {
-      Spec spec = parse_at(fmt::format("{}[{}]", place, i), elements[i]);
+      Spec spec = parse_at(fmt::format("{}[{}]", place, count), element);
       model.kernels.push_back({std::move(spec), 0, {}});
     } catch (const Error& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }
+    ++count;
+    return problems.size() < kMostProblems;
+  });
+  if (problems.size() >= kMostProblems) {
+    problems.resize(kMostProblems - 1);  // as many as an error shows
+    problems.push_back(
+        {place, fmt::format("what follows [{}] was not read", count - 1), "", "", ""});
   }
-  if (elements.empty()) {
-    problems.push_back({place, "the list holds no spec", "", "", ""});
-  }
+  if (count == 0) problems.push_back({place, "the list holds no spec", "", "", ""});
   if (!problems.empty()) {
     throw Error(ErrorCategory::kSpec, "tool.bad_list", std::move(problems));
   }

@@ -2,9 +2,9 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_SPEC_LIST_H_
 #define HEDDLE_TOOLS_HEDDLE_SPEC_LIST_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "heddle/model.h"
 #include "heddle/spec.h"
@@ -15,13 +15,15 @@ namespace heddle {
 bool is_spec_list(std::string_view text);
 
 // Both throw what Spec::parse throws, with the place of each problem; the second one for all
-// elements at once, and Error(kSpec, "tool.bad_list") for a list without any.
+// elements up to the one with the fiftieth problem, as Error(kSpec, "tool.bad_list"), which a list
+// without any is, too.
 Spec parse_at(const std::string& place, std::string_view text);
 Model model_of_list(const std::string& place, const std::string& text);
 
-// The elements of a JSON array as they stand in the text. Precondition: `json` is a valid array.
-// The text is kept because parsing and printing it again would hide a duplicate key.
-std::vector<std::string_view> array_elements(std::string_view json);
+// The elements of a JSON array as they stand in the text, until `visit` says false. Precondition:
+// `json` is a valid array. Parsing and printing an element again would hide a duplicate key.
+void for_each_element(std::string_view json,
+                      const std::function<bool(std::string_view element)>& visit);
 
 }  // namespace heddle
 

@@ -5,6 +5,7 @@
 
 #include "checkpoint/file.h"
 #include "heddle/error.h"
+#include "runtime/tuned_files.h"
 #include "tools/heddle/errors.h"
 
 namespace heddle {
@@ -12,9 +13,7 @@ namespace heddle {
 std::optional<TunedTable> read_tuned_file(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return std::nullopt;
-  const InputFile file(path);
-  std::string text(file.size(), '\0');
-  file.read(0, text.data(), text.size());
+  const std::string text = read_table_text(path);
   try {
     return TunedTable::parse(text);
   } catch (const Error& error) {
