@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kCasesOfAnAlarm = 64;  // setting it anew is a system call
 
-std::array<char, 16384> last_line;
+std::array<char, std::size_t{1} << 20> last_line;
 std::size_t last_length = 0;
 unsigned alarm_seconds = 0;
 unsigned cases = 0;
