@@ -230,6 +230,10 @@ class LayersOfModel {
     add_plain(checkpoint_, config_, consumed_, dense, &layers_);
     model_.layers = layers_.take();
     model_.notes = std::move(notes);
+    if (config_.decoder) {
+      for (std::string& note : config_.decoder->notes()) model_.notes.push_back(std::move(note));
+      model_.assumptions = config_.decoder->assumptions;
+    }
     add_rows_of_bytes(config_, &model_);
     if (!config_.is_known && !config_.model_type.empty()) {
       model_.notes.push_back("the model type \"" + excerpt(config_.model_type) +

@@ -37,7 +37,9 @@ std::optional<DType> read_weight_dtype(const ConfigReader& config) {
 class LenientValues {
  public:
   LenientValues(const FamilyRow* family, const ConfigReader& config, const ConfigReader& root)
-      : values_(config, root, default_names(), family == nullptr ? none() : family->names) {}
+      : values_(config, root, default_names(), family == nullptr ? none() : family->names) {
+    values_.leave_missing();
+  }
 
   // 0 where the config does not say it.
   std::int64_t heads(Expression expression) {

@@ -58,13 +58,15 @@ struct Model {
       refuse("served are models whose layers all have the same attention");
     }
     if (batch < 1 || batch > 64) refuse("a batch has 1 to 64 sequences");
-    if (model.norm_epsilon == 0) refuse("config.json has no rms_norm_eps");
     layers = static_cast<int>(model.blocks[0].layers.size());
     hidden = model.hidden;
     vocabulary = model.vocabulary;
     append = cache.kernels[0].spec;  // with Q, rotations, and norms of heads if the model has them
     if (append.kv_append().rope.source == heddle::RopeSource::kTable) {
       refuse("kv_append takes the rotations of this model as a table, which is not made here");
+    }
+    if (model.model_type == "qwen3" && !append.kv_append().norm.epsilon) {
+      refuse("config.json has no rms_norm_eps");
     }
     attend = cache.kernels[1].spec;
     heddle::DecodeAttentionSpec attention = attend.decode_attention();

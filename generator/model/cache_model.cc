@@ -16,7 +16,6 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kLargestWhole = std::int64_t{1} << 30;
-constexpr std::int64_t kUsualBase = 10000;
 
 // The block of another spec, as Spec::parse() reads it there.
 KvSpec read_kv(const KvShape& shape, DType dtype, std::string_view kv) {
@@ -73,7 +72,7 @@ class CacheBuilder {
     attention.scale_dim = static_cast<std::int64_t>(std::llround(kind.attention.scale_dim));
     attention.window = kind.attention.window;
     attention.sink_logits = kind.attention.sinks;
-    if (kind.attention.alibi) attention.alibi = Alibi::kStandard;
+    if (kind.attention.alibi) attention.alibi = alibi_of(kind.attention);
     const bool windowed = kind.attention.window != 0;
     add_kernel(
         Spec::from_decode_attention(
@@ -112,10 +111,20 @@ class CacheBuilder {
   // Whether the model has several kinds of attention, which names tell apart.
   void set_several(bool several) { several_ = several; }
 
+  // What the row says of the attention of this config.
+  void add_remarks(const Decoder& decoder) {
+    for (const DecodedRemark& remark : decoder.remarks) {
+      if (remark.consequence == Consequence::kAttentionNote) note(remark.text);
+      if (remark.consequence == Consequence::kNoAttention) no_attention_ = remark.text;
+    }
+    for (const std::string& what : decoder.assumptions) assume(what);
+  }
+
  private:
   // What no spec says; empty where one says it all.
-  static std::string why_unserved(const AttentionKind& kind) {
+  std::string why_unserved(const AttentionKind& kind) const {
     const ModelAttention& attention = kind.attention;
+    if (!no_attention_.empty()) return no_attention_;
     if (kind.mixer == MixerKind::kCrossAttention) {
       return "attention to what an encoder made has no kernel of Heddle yet";
     }
@@ -147,6 +156,15 @@ class CacheBuilder {
     return {};
   }
 
+  Alibi alibi_of(const ModelAttention& attention) {
+    if (attention.alibi_power == 1 && attention.alibi_factor == 1) return Alibi::kStandard;
+    std::string slopes = "the standard ones";
+    if (attention.alibi_power != 1) slopes += " to the power of " + plain(attention.alibi_power);
+    if (attention.alibi_factor != 1) slopes += " times " + plain(attention.alibi_factor);
+    note("the slopes of ALiBi are " + slopes + ": decode_attention takes them as an argument");
+    return Alibi::kGiven;
+  }
+
   RopeSpec rope_of(const ModelAttention& attention) {
     RopeSpec rope;
     if (attention.rope.pairing == RopePairing::kNone) return rope;
@@ -160,12 +178,6 @@ class CacheBuilder {
       note(
           "the model's rotary embeddings are of several sections or scaled in another way than "
           "linear, llama3 or yarn: kv_append takes the cosines and sines as a table");
-      return rope;
-    }
-    if (base == 0) {
-      rope.base = kUsualBase;
-      assume("the base of rotations is " + std::to_string(rope.base) +
-             ", since the config has no rope_theta");
       return rope;
     }
     if (base != std::floor(base) || base < 2) {
@@ -214,6 +226,7 @@ class CacheBuilder {
   std::string_view kv_;
   Model& model_;
   bool several_ = false;
+  std::string no_attention_;        // why no layer has a kernel
   std::vector<ModelLayer> layers_;  // parallel to the kernels
   std::vector<ModelLayer> unserved_layers_;
 };
@@ -273,6 +286,7 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   }
   CacheBuilder builder(dtype.value_or(DType::kBf16), kv, &model);
   builder.set_several(!has_one_window(kinds));
+  builder.add_remarks(decoder);
   for (const AttentionKind& kind : kinds) builder.add(kind);
   for (const DecodedBlock& block : decoder.blocks) {
     const bool recurrent =

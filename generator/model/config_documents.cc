@@ -41,8 +41,10 @@ ConfigReader ConfigDocuments::language() const {
   }
   for (const std::string_view key : {"text_config", "llm_config", "language_config"}) {
     const Node* node = outer->find(key);
-    if (node != nullptr && node->kind == Node::Kind::kObject &&
-        node->find("hidden_size") != nullptr) {
+    if (node == nullptr || node->kind != Node::Kind::kObject) continue;
+    const bool is_whole = outer->find("hidden_size") != nullptr;
+    if (node->find("hidden_size") != nullptr ||
+        (node->find("model_type") != nullptr && !is_whole)) {
       return {*node, child_pointer(pointer, key), findings_};
     }
   }

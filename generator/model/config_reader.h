@@ -46,6 +46,8 @@ class ConfigReader {
   const Node* object(std::string_view key) const;
   // The same for an array.
   const Node* array(std::string_view key) const;
+  // The object itself.
+  const Node& whole() const { return node_; }
   // Null or the field, whatever it is.
   const Node* node(std::string_view key) const { return find(key); }
 

@@ -1,6 +1,7 @@
 #include "generator/model/config_value.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -28,6 +29,7 @@ ConfigValue text_of(std::string text) {
 
 ConfigValue nothing(const ConfigValue& a, const ConfigValue& b) {
   ConfigValue value;
+  value.is_said = a.is_said || b.is_said;
   value.missing = a.missing;
   value.missing.insert(value.missing.end(), b.missing.begin(), b.missing.end());
   return value;
@@ -87,7 +89,9 @@ std::string plain(double number) {
   constexpr double kLargest = 9e15;
   if (!(number > -kLargest && number < kLargest)) return "a number beyond all sizes";
   const auto whole = static_cast<std::int64_t>(number);
-  return static_cast<double>(whole) == number ? std::to_string(whole) : std::to_string(number);
+  if (static_cast<double>(whole) == number) return std::to_string(whole);
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 std::string shown(const ConfigValue& value) {
@@ -108,6 +112,7 @@ ConfigValue field_of(const ConfigReader& config, std::string_view key) {
   const Node* node = config.node(key);
   if (node != nullptr) return value_of(*node, config.pointer(key));
   ConfigValue value;
+  value.is_said = config.whole().find(key) != nullptr;
   value.missing.push_back(config.pointer(key));
   return value;
 }

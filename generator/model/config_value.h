@@ -22,6 +22,7 @@ struct ConfigValue {
   std::string field;                 // one that it was worked out from, for messages
   std::string fraction;              // of a field whose fraction it was worked out from
   std::vector<std::string> missing;  // pointers of fields that were looked for in vain
+  bool is_said = false;              // of null: a field is null, and not missing
 
   bool is_null() const noexcept { return kind == Kind::kNull; }
 };

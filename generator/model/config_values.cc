@@ -50,7 +50,14 @@ void ConfigValues::add(std::string_view what, Problem problem) {
   config_.findings().add(what, std::move(problem));
 }
 
-void ConfigValues::add_missing(const ConfigValue& value, Expression expression) {
+void ConfigValues::assume(const std::string& what) {
+  if (std::find(assumptions_.begin(), assumptions_.end(), what) == assumptions_.end()) {
+    assumptions_.push_back(what);
+  }
+}
+
+void ConfigValues::add_missing(const ConfigValue& value, Expression expression,
+                               const std::string& usual) {
   std::vector<std::string> missing = value.missing;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
@@ -63,7 +70,9 @@ void ConfigValues::add_missing(const ConfigValue& value, Expression expression) 
   for (const std::string& pointer : missing) others += (others.empty() ? "" : ", ") + pointer;
   add("missing_field",
       {value.missing.front(),
-       missing.size() == 1 ? "the field is required" : "one of these fields is required: " + others,
+       (missing.size() == 1 ? "the field is required"
+                            : "one of these fields is required: " + others) +
+           (usual.empty() ? "" : "; Transformers takes " + usual + " where it is missing"),
        "", "", ""});
 }
 
@@ -119,6 +128,12 @@ std::string ConfigValues::text(Expression expression) {
     add("wrong_type", {result.field, "must be a string", "", "", ""});
   }
   return result.text;
+}
+
+std::vector<std::pair<std::string, std::string>> ConfigValues::seen(Expression expression) {
+  ExpressionReader reader(expression, this);
+  reader.read();
+  return reader.seen();
 }
 
 std::string ConfigValues::fields_of(std::span<const Expression> expressions) {

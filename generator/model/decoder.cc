@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "generator/model/config_fields.h"
 #include "generator/model/rope.h"
 #include "generator/model/towers.h"
 #include "generator/spec/document.h"
@@ -28,9 +29,10 @@ bool same(const ModelAttention& a, const ModelAttention& b) {
   return a.heads == b.heads && a.kv_heads == b.kv_heads && a.head_dim == b.head_dim &&
          a.value_dim == b.value_dim && a.scale_dim == b.scale_dim && a.softcap == b.softcap &&
          a.window == b.window && a.chunk == b.chunk && a.sinks == b.sinks && a.alibi == b.alibi &&
-         a.gate == b.gate && a.qk_norm == b.qk_norm && same(a.rope, b.rope) &&
-         a.q_rank == b.q_rank && a.kv_rank == b.kv_rank && a.rope_dim == b.rope_dim &&
-         a.index_heads == b.index_heads && a.index_tokens == b.index_tokens;
+         a.alibi_power == b.alibi_power && a.alibi_factor == b.alibi_factor && a.gate == b.gate &&
+         a.qk_norm == b.qk_norm && same(a.rope, b.rope) && a.q_rank == b.q_rank &&
+         a.kv_rank == b.kv_rank && a.rope_dim == b.rope_dim && a.index_heads == b.index_heads &&
+         a.index_tokens == b.index_tokens;
 }
 
 bool same(const ModelExperts& a, const ModelExperts& b) {
@@ -77,11 +79,56 @@ class Interpreter {
     }
     values_.set_layer(0);
     if (parts_ == DecodedParts::kAll) add_rest(&decoder);
+    for (const RemarkRow& row : common_remarks()) add_remark(row, &decoder);
+    for (const RemarkRow& row : family_.remarks) add_remark(row, &decoder);
     config_.findings().throw_if_any();
+    decoder.assumptions = values_.assumptions();
+    const std::string unknown = unknown_fields(family_, config_.whole());
+    if (!unknown.empty()) {
+      decoder.assumptions.push_back(
+          "fields that Heddle does not know of this model type change no "
+          "results: " +
+          unknown);
+    }
     return decoder;
   }
 
  private:
+  // Of the first layer that it holds for.
+  void add_remark(const RemarkRow& row, Decoder* decoder) {
+    for (std::int64_t layer = 0; layer < decoder->layers; ++layer) {
+      values_.set_layer(layer);
+      const bool holds = !values_.value(row.when).is_null() && values_.flag(row.when);
+      config_.findings().throw_if_any();
+      if (holds && row.consequence == Consequence::kRefusal) refuse(row);
+      if (holds) {
+        decoder->remarks.push_back({row.consequence, filled(row.text)});
+        return;
+      }
+      if (!values_.depends_on_layer()) return;
+    }
+  }
+
+  [[noreturn]] void refuse(const RemarkRow& row) {
+    const auto seen = values_.seen(row.when);
+    throw Error(ErrorCategory::kUnsupported, "model.field",
+                {{seen.empty() ? "" : seen.front().first, filled(row.text),
+                  seen.empty() ? "" : seen.front().second, "", ""}});
+  }
+
+  // The text with values in place of its {expressions}.
+  std::string filled(std::string_view text) {
+    std::string result;
+    while (true) {
+      const std::size_t begin = text.find('{');
+      result += text.substr(0, begin);
+      if (begin == text.npos) return result;
+      const std::size_t end = text.find('}', begin);
+      result += shown(values_.value(text.substr(begin + 1, end - begin - 1)));
+      text.remove_prefix(end + 1);
+    }
+  }
+
   // What is in no decoder layer or the same in all of them.
   void add_rest(Decoder* model) {
     Decoder& decoder = *model;
@@ -92,9 +139,14 @@ class Interpreter {
     decoder.norm = values_.flag(family_.norm.kind_when) ? family_.norm.kind : NormKind::kRms;
     decoder.norm_place =
         values_.flag(family_.norm.parallel) ? NormPlace::kParallel : family_.norm.place;
-    // Where it is missing every model class has a default of its own: 0 stands for that.
     const ConfigValue epsilon = values_.value(family_.norm.epsilon);
-    if (!epsilon.is_null()) decoder.norm_epsilon = norm_epsilon(epsilon);
+    if (!epsilon.is_null()) {
+      decoder.norm_epsilon = norm_epsilon(epsilon);
+    } else if (decoder.norm != NormKind::kNone) {
+      decoder.norm_epsilon = values_.number(family_.norm.usual_epsilon);
+      values_.assume("the epsilon of norms is " + plain(decoder.norm_epsilon) +
+                     ", since the config has none");
+    }
     decoder.plain_sum = values_.flag(family_.norm.plain_sum);
     decoder.activation = activation_name(family_, values_.text(family_.activation));
     decoder.gate = gate_rule(family_, values_);
@@ -220,6 +272,8 @@ class Interpreter {
     facts.chunk = values_.count(row.chunk, kLongest);
     facts.sinks = values_.flag(row.sinks);
     facts.alibi = values_.flag(row.alibi);
+    facts.alibi_power = values_.number(row.alibi_power);
+    facts.alibi_factor = values_.number(row.alibi_factor);
     facts.gate = values_.flag(row.gate);
     facts.qk_norm = values_.flag(row.qk_norm_when) ? row.qk_norm : QkNorm::kNone;
     facts.rope = rope_of(row.rope, facts.head_dim, values_);
@@ -273,6 +327,15 @@ std::size_t place_in(const Wrapper& wrapper, std::string_view layers,
 }
 
 }  // namespace
+
+std::vector<std::string> Decoder::notes() const {
+  std::vector<std::string> notes;
+  for (const DecodedRemark& remark : remarks) {
+    const bool unserved = remark.consequence == Consequence::kNoAttention;
+    notes.push_back((unserved ? "attention has no kernel: " : "") + remark.text);
+  }
+  return notes;
+}
 
 Role Decoder::role_of(std::string_view path) const {
   for (const DecodedBlock& block : blocks) {

@@ -41,6 +41,12 @@ struct DecodedOther {
   std::string reason;
 };
 
+// A remark of the family's row that holds for the config.
+struct DecodedRemark {
+  Consequence consequence = Consequence::kNote;
+  std::string text;
+};
+
 struct Decoder {
   const FamilyRow* family = nullptr;
   std::string body;         // the path of the module that has the layers: "model"
@@ -63,7 +69,11 @@ struct Decoder {
   std::vector<DecodedBlock> blocks;    // in the order of their first layers
   std::vector<DecodedLinear> outside;  // paths from the body
   std::vector<DecodedOther> others;    // towers, layers that predict further tokens
+  std::vector<DecodedRemark> remarks;
+  std::vector<std::string> assumptions;
 
+  // What the remarks say to users.
+  std::vector<std::string> notes() const;
   // The role of the module at this path below a decoder layer; kOther if no decoder layer has it.
   Role role_of(std::string_view path) const;
 };
@@ -71,8 +81,9 @@ struct Decoder {
 // kAttention: a cache is a matter of attention alone, and asks for no fields of other layers.
 enum class DecodedParts { kAll, kAttention };
 
-// Throws Error(kUnsupported, "model.type") for a model type that is not known, and Error(kSpec) for
-// fields that are missing or wrong.
+// Throws Error(kUnsupported, "model.type") for a model type that is not known, Error(kUnsupported,
+// "model.field") for a field that asks for other layers than the family's row describes, and
+// Error(kSpec) for fields that are missing or wrong.
 Decoder decode(const ConfigDocuments& documents, Findings& findings,
                DecodedParts parts = DecodedParts::kAll);
 

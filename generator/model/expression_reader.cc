@@ -13,6 +13,10 @@ using ValueKind = ConfigValue::Kind;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+bool is_object(const ConfigValue& value) {
+  return value.kind == ValueKind::kNode && value.node->kind == Node::Kind::kObject;
+}
+
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
 }
@@ -310,13 +314,13 @@ ConfigValue ExpressionReader::path(ConfigValue value) {
 
 ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view key) {
   if (skip_) return value;
-  const bool is_object = value.kind == ValueKind::kNode && value.node->kind == Node::Kind::kObject;
-  if (!is_object && !value.is_null()) wrong_type(value, "must be an object");
-  const Node* found = is_object ? value.node->find(key) : nullptr;
+  if (!is_object(value) && !value.is_null()) wrong_type(value, "must be an object");
+  const Node* found = is_object(value) ? value.node->find(key) : nullptr;
   std::string pointer =
       child_pointer(value.missing.empty() ? value.pointer : value.missing.back(), key);
   if (found != nullptr && found->kind != Node::Kind::kNull) return value_of(*found, pointer);
   ConfigValue none;
+  none.is_said = found != nullptr;
   none.missing.push_back(std::move(pointer));
   return none;
 }
@@ -325,6 +329,7 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
   if (skip_ || value.is_null() || index.is_null()) return nothing(value, index);
   const bool is_text = value.kind == ValueKind::kText;
   const bool is_list = is_array(value);
+  if (is_object(value)) return member(value, plain(number(index)));
   if (!is_text && !is_list) {
     wrong_type(value, "must be an array");
     return {};
@@ -344,9 +349,23 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
   return character;
 }
 
+// A field that model classes have a default for.
+ConfigValue ExpressionReader::value_or_usual(std::string_view called, const ConfigValue& value,
+                                             const ConfigValue& usual) {
+  if (!value.is_null() || value.is_said || values_.leaves_missing_) return value;
+  if (called == "required") {
+    values_.add_missing(value, text_, usual.is_null() ? std::string() : shown(usual));
+  } else {
+    const std::string field = value.missing.empty() ? std::string(text_) : value.missing.front();
+    values_.assume(field + " is " + shown(usual) + ", since the config does not say it");
+  }
+  return usual;
+}
+
 ConfigValue ExpressionReader::function(std::string_view called) {
   constexpr std::string_view kOfOne[] = {"given", "length", "floor", "sqrt"};
-  constexpr std::string_view kOfTwo[] = {"even", "quotient", "ratio"};
+  constexpr std::string_view kOfTwo[] = {"even", "quotient", "ratio",
+                                         "when", "assumed",  "required"};
   const auto is_in = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), called) != std::end(names);
   };
@@ -356,10 +375,14 @@ ConfigValue ExpressionReader::function(std::string_view called) {
   ConfigValue other = number_of(1);
   if (is_in(kOfTwo)) {
     expect(",");
-    other = alternatives();
+    const bool decided = called == "when" && !skip_ && (value.is_null() || !truth(value));
+    other = skipping(decided, [&] { return alternatives(); });
+    if (decided) other = {};
   }
   expect(")");
   if (skip_) return value;
+  if (called == "when") return other;
+  if (called == "assumed" || called == "required") return value_or_usual(called, value, other);
   if (called == "given") return truth_of(!value.is_null());
   if (value.is_null() || other.is_null()) return nothing(value, other);
   if (called == "length") {

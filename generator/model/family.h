@@ -5,6 +5,7 @@
 #ifndef HEDDLE_GENERATOR_MODEL_FAMILY_H_
 #define HEDDLE_GENERATOR_MODEL_FAMILY_H_
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -49,11 +50,15 @@ using LinearRows = std::vector<LinearRow>;
 
 struct RopeRow {
   RopePairing pairing = RopePairing::kNeox;
+  Expression neox_when = "false";  // whether the pairing is kNeox instead
   Expression when = "true";
   // The member of "rope_parameters" that holds for these layers, where it has one for each kind.
   std::string_view kind = {};
-  Expression dim = {};      // elements of a head; empty: by partial_rotary_factor, else all
-  Expression base = {};     // empty: rope_theta
+  Expression part = "1";  // of a head, where the config has no partial_rotary_factor
+  Expression dim = {};    // elements of a head; empty: by partial_rotary_factor
+  Expression base = {};   // empty: rope_theta
+  // The base where the config has none, as the model class of Transformers takes it.
+  Expression usual_base = "usual_base";
   Expression scaling = {};  // empty: by rope_scaling or rope_parameters
 };
 
@@ -68,6 +73,8 @@ struct AttentionRow {
   Expression chunk = "0";
   Expression sinks = "false";
   Expression alibi = "false";
+  Expression alibi_power = "1";
+  Expression alibi_factor = "1";
   Expression gate = "false";
   QkNorm qk_norm = QkNorm::kNone;
   Expression qk_norm_when = "true";
@@ -117,11 +124,27 @@ struct NormRow {
   NormKind kind = NormKind::kRms;
   NormPlace place = NormPlace::kBefore;
   Expression epsilon = "rms_norm_eps";
-  Expression kind_when = "true";  // else kRms
-  Expression parallel = "false";  // whether the place is kParallel instead
+  Expression usual_epsilon = "usual_epsilon";  // where the config has none
+  Expression kind_when = "true";               // else kRms
+  Expression parallel = "false";               // whether the place is kParallel instead
   // Whether the input of every norm behind a half is that half's output + the residual. It is not
   // where outputs or residuals are scaled or gated, or where there are several residual streams.
   Expression plain_sum = "true";
+};
+
+// What follows from a field that asks for more than the row describes.
+enum class Consequence {
+  kNote,           // the engine has to do it
+  kAttentionNote,  // the same of attention, which those are told who ask for its kernels alone
+  kNoAttention,    // the kernels of attention would compute something else: it has none
+  kRefusal,        // the layers would be others: the config is refused
+};
+
+// {"given(clip_qkv)", "queries, keys and values are clamped to +-{clip_qkv} (clip_qkv)"}
+struct RemarkRow {
+  Expression when;        // null, since the config lacks the field, is no
+  std::string_view text;  // {expression} stands for its value
+  Consequence consequence = Consequence::kNote;
 };
 
 // Layers that are listed but not described: {"mtp", "num_nextn_predict_layers ?? 0", "..."}.
@@ -154,7 +177,9 @@ struct FamilyRow {
   LinearRows outside = {};  // of the model, in no decoder layer; paths from the body
   std::vector<NamedExpression> multipliers = {};
   std::vector<OtherRow> others = {};
-  std::string_view note = {};  // what a user should know
+  std::vector<RemarkRow> remarks = {};  // beyond common_remarks()
+  // Fields that configs of these types have and that their classes do not use.
+  std::vector<std::string_view> unused = {};
 };
 
 // Models whose config has the language model's in a member, and whose modules are inside of others.
@@ -171,8 +196,15 @@ struct Wrapper {
 
 // What rows name and most configs give by the same fields: hidden, layers, heads, kv_heads,
 // head_dim, value_dim (head_dim unless a row says otherwise), inner, experts, expert_inner,
-// vocabulary.
+// vocabulary; and layers_may_differ, whether the row reads per_layer_config, and usual_epsilon,
+// usual_base and usual_kv_heads, what the model class takes where the config says nothing.
 const std::vector<NamedExpression>& default_names();
+
+// Of every family: fields that all model classes of Transformers have.
+const std::vector<RemarkRow>& common_remarks();
+
+// Every expression of the row, those of its names and remarks among them.
+void for_each_expression(const FamilyRow& family, const std::function<void(Expression)>& visit);
 
 // All rows, in the order of docs/models.md.
 const std::vector<const FamilyRow*>& family_rows();

@@ -61,7 +61,9 @@ void add_facts(Decoder& decoder, Model* model) {
   model->logit_softcap = decoder.logit_softcap;
   model->multipliers = decoder.multipliers;
   for (const DecodedBlock& block : decoder.blocks) model->blocks.push_back(block.facts);
-  if (!decoder.family->note.empty()) model->notes.emplace_back(decoder.family->note);
+  model->remarks = decoder.notes();
+  model->notes.insert(model->notes.end(), model->remarks.begin(), model->remarks.end());
+  for (const std::string& what : decoder.assumptions) model->assumptions.push_back(what);
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ const char* to_string(FeedForwardKind kind) {
 
 ordered_json rope_json(const ModelRope& rope) {
   if (rope.pairing == RopePairing::kNone) return nullptr;
-  ordered_json json = {{"pairing", heddle::to_string(rope.pairing)}, {"dim", rope.dim}};
-  if (rope.base != 0) json["base"] = rope.base;
+  ordered_json json = {
+      {"pairing", heddle::to_string(rope.pairing)}, {"dim", rope.dim}, {"base", rope.base}};
   if (!rope.scaling.empty()) json["scaling"] = rope.scaling;
   for (const auto& [name, value] : rope.parameters) json["parameters"][name] = value;
   return json;
@@ -103,6 +103,10 @@ ordered_json attention_json(const ModelAttention& attention, MixerKind kind) {
       {"sinks", attention.sinks},         {"alibi", attention.alibi},
       {"gate", attention.gate},           {"qk_norm", to_string(attention.qk_norm)},
       {"rope", rope_json(attention.rope)}};
+  if (attention.alibi) {
+    json["alibi_power"] = attention.alibi_power;
+    json["alibi_factor"] = attention.alibi_factor;
+  }
   if (kind == MixerKind::kLatentAttention) {
     json["q_rank"] = attention.q_rank;
     json["kv_rank"] = attention.kv_rank;
@@ -145,6 +149,7 @@ ordered_json facts_json(const Model& model) {
   json["tied_embeddings"] = model.tied_embeddings;
   json["logit_softcap"] = model.logit_softcap;
   for (const auto& [name, factor] : model.multipliers) json["multipliers"][name] = factor;
+  if (!model.remarks.empty()) json["remarks"] = model.remarks;
   for (const ModelBlock& block : model.blocks) {
     ordered_json entry = {{"layers", block.layers},
                           {"mixer", to_string(block.mixer)},

@@ -77,9 +77,9 @@ void read_parameters(const Node& node, ModelRope* rope) {
 ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values) {
   ModelRope rope;
   if (!values.flag(row.when)) return rope;
-  rope.pairing = row.pairing;
+  rope.pairing = values.flag(row.neox_when) ? RopePairing::kNeox : row.pairing;
   const ConfigReader& config = values.config();
-  double part = 1;
+  double part = values.number(row.part);
   read_part(config, &part);
   if (row.base.empty()) read_base(config, &rope.base);
   if (config.object("rope_scaling") != nullptr) {
@@ -102,7 +102,20 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
       read_parameters(own == nullptr ? *parameters : *own, &rope);
     }
   }
+  constexpr std::string_view kOriginal = "original_max_position_embeddings";
+  if (config.has(kOriginal)) {  // before that of the scaling
+    std::erase_if(rope.parameters, [&](const auto& one) { return one.first == kOriginal; });
+    rope.parameters.emplace_back(kOriginal, config.number_or(kOriginal, 0));
+  }
   if (!row.base.empty()) rope.base = checked_base(row.base, values);
+  if (rope.base == 0) {
+    const ConfigValue usual = values.value(row.usual_base);
+    rope.base = usual.number;
+    if (!config.has("rope_theta")) {
+      values.assume("the base of rotations is " + plain(usual.number) +
+                    ", since the config has no rope_theta");
+    }
+  }
   if (!row.scaling.empty()) rope.scaling = values.text(row.scaling);
   if (rope.scaling == "default") rope.scaling.clear();
   if (rope.scaling.empty()) rope.parameters.clear();

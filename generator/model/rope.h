@@ -10,7 +10,7 @@ namespace heddle {
 
 // The rotary embedding of layers with heads of `head_dim` elements. What the row leaves open is
 // read from rope_theta, partial_rotary_factor, rope_scaling and rope_parameters, which newer
-// configs have for each kind of layer. ModelRope::base is 0 if the config has none.
+// configs have for each kind of layer. A base that the config does not have is assumed.
 ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values);
 
 }  // namespace heddle

@@ -15,8 +15,6 @@
 namespace heddle {
 namespace {
 
-constexpr double kUsualEpsilon = 1e-6;
-
 class RowBuilder {
  public:
   RowBuilder(const Decoder& decoder, DType dtype, Model* model)
@@ -50,7 +48,6 @@ class RowBuilder {
   DType dtype_;
   Model& model_;
   RowForms forms_;
-  double epsilon_ = kUsualEpsilon;
   bool has_norms_ = false;
   std::vector<Norm> norms_;
   // Layers, with a decoder layer that has them, whose X an activation makes as they take it.
@@ -116,11 +113,6 @@ void RowBuilder::add_norms() {
         "bias; a row_transform spec does");
     return;
   }
-  if (decoder_.norm_epsilon != 0) {
-    epsilon_ = decoder_.norm_epsilon;
-  } else {
-    model_.assumptions.emplace_back("the epsilon of norms is 1e-06, since the config has none");
-  }
   has_norms_ = true;
   want_norms();
   std::stable_sort(norms_.begin(), norms_.end(),
@@ -129,7 +121,7 @@ void RowBuilder::add_norms() {
     RowTransformSpec spec = rows(decoder_.hidden, norm.form);
     spec.residual = norm.residual;
     spec.norm.type = NormType::kRms;
-    spec.norm.epsilon = static_cast<float>(epsilon_);
+    spec.norm.epsilon = static_cast<float>(decoder_.norm_epsilon);
     spec.norm.weight_offset = decoder_.norm == NormKind::kRmsPlusOne ? 1 : 0;
     add(spec, norm.residual ? "add_norm" : "norm", norm.residual ? "residual + norm" : "norm",
         norm.layers);

@@ -95,7 +95,7 @@ enum class FeedForwardKind { kNone, kDense, kExperts };
 struct ModelRope {
   RopePairing pairing = RopePairing::kNone;  // kNone: queries and keys are not turned
   std::int64_t dim = 0;                      // elements of a head that are turned
-  double base = 0;                           // of the frequencies; 0: not said
+  double base = 0;                           // of the frequencies
   std::string scaling;  // "llama3", "yarn" ...; empty: position / base^(2i / dim)
   // The numbers of the scaling, as the config has them: {"factor", 8} ...; 1 stands for true.
   std::vector<std::pair<std::string, double>> parameters;
@@ -112,6 +112,9 @@ struct ModelAttention {
   std::int64_t chunk = 0;      // a query sees those of its own run of so many tokens; 0: all
   bool sinks = false;          // one logit per head more in the softmax
   bool alibi = false;
+  // With alibi: its slopes are alibi_factor * standard slope^alibi_power.
+  double alibi_power = 1;
+  double alibi_factor = 1;
   bool gate = false;  // the output is multiplied by a sigmoid of the input
   QkNorm qk_norm = QkNorm::kNone;
   ModelRope rope;
@@ -165,18 +168,20 @@ struct Model {
   std::vector<ModelUnserved> unserved;
   // Every layer of the model with weights, served or not; empty for specs.
   std::vector<ModelLayer> layers;
-  // The members down to `multipliers` are empty where the model type is not known.
+  // The members down to `remarks` are empty where the model type is not known.
   std::vector<ModelBlock> blocks;
   std::int64_t hidden = 0;  // the model's width
   std::int64_t vocabulary = 0;
   NormKind norm = NormKind::kNone;
   NormPlace norm_place = NormPlace::kBefore;
-  double norm_epsilon = 0;       // 0: the config has none; `rows` then have 1e-6
+  double norm_epsilon = 0;       // the usual one where the config has none, as `assumptions` say
   std::string activation;        // of the feed-forward layers: "silu", "gelu_pytorch_tanh" ...
   bool tied_embeddings = false;  // lm_head has the weights of the embeddings
   double logit_softcap = 0;      // 0: none
   // What else the model multiplies by: {"embedding", 12}, {"residual", 0.22} ...
   std::vector<std::pair<std::string, double>> multipliers;
+  // What the config asks for beyond all these members, for the engine to do; `notes` has it, too.
+  std::vector<std::string> remarks;
   std::vector<std::string> notes;  // what was left out and why ("lm_head is not quantised")
   // What the config cannot tell and was taken to be so; the checkpoint's tensors would tell.
   std::vector<std::string> assumptions;

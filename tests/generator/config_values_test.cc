@@ -169,48 +169,10 @@ TEST(ConfigValues, ATextThatIsNoExpressionIsAnInternalError) {
 void read_all(const FamilyRow& family, const char* config) {
   Values values(config, family.names);
   values->set_layer(0);
-  const auto read = [&](Expression text) { static_cast<void>(values->value(text)); };
-  const auto read_linears = [&](const LinearRows& rows) {
-    for (const LinearRow& row : rows) {
-      for (const Expression text : {row.n, row.k, row.bias, row.when, row.count, row.by_kv_heads}) {
-        read(text);
-      }
-      EXPECT_FALSE(row.path.empty());
-    }
-  };
-  for (const NamedExpression& name : family.names) read(name.is);
+  for_each_expression(family, [&](Expression text) { static_cast<void>(values->value(text)); });
   for (const MixerRow& mixer : family.mixers) {
-    read(mixer.when);
-    read_linears(mixer.linears);
-    const AttentionRow& row = mixer.attention;
-    for (const Expression text :
-         {row.heads, row.kv_heads, row.head_dim, row.value_dim, row.scale_dim, row.softcap,
-          row.window, row.chunk, row.sinks, row.alibi, row.gate, row.qk_norm_when, row.rope.when,
-          row.q_rank, row.kv_rank, row.rope_dim, row.index_heads, row.index_tokens}) {
-      read(text);
-    }
-    for (const Expression text : {row.rope.dim, row.rope.base, row.rope.scaling}) {
-      if (!text.empty()) read(text);
-    }
+    for (const LinearRow& row : mixer.linears) EXPECT_FALSE(row.path.empty());
   }
-  for (const FeedForwardRow& feed_forward : family.feed_forwards) {
-    read(feed_forward.when);
-    read_linears(feed_forward.linears);
-    const ExpertsRow& row = feed_forward.experts;
-    for (const Expression text :
-         {row.count, row.per_token, row.inner, row.latent, row.shared, row.shared_gate, row.scoring,
-          row.groups, row.groups_per_token, row.normalised, row.scale, row.bias, row.hashed}) {
-      read(text);
-    }
-  }
-  read_linears(family.outside);
-  for (const Expression text :
-       {family.norm.epsilon, family.norm.kind_when, family.norm.parallel, family.activation,
-        family.tied, family.head_bias, family.head_width, family.logit_softcap}) {
-    read(text);
-  }
-  for (const NamedExpression& multiplier : family.multipliers) read(multiplier.is);
-  for (const OtherRow& other : family.others) read(other.layers);
 }
 
 TEST(Families, EveryExpressionCanBeRead) {

@@ -247,7 +247,7 @@ class BuildTest(CommandTest):
     def test_notes_and_assumptions_stand_in_the_json(self):
         config = quantized(gptq_config(modules_to_not_convert=["v_proj", "gate_proj", "down_proj"]),
                            hidden_size=64, intermediate_size=128, num_attention_heads=4,
-                           num_key_value_heads=2, num_hidden_layers=1)
+                           num_key_value_heads=2, num_hidden_layers=1, rope_theta=10000)
         folder = self.write("small", config, {})
         lines = self.heddle("build", folder, "--print-specs", check=0).err.splitlines()
         report = self.heddle_json("build", folder, "--target", "sm_80")

@@ -78,6 +78,13 @@ Model model_of_config(const ConfigFiles& files, const PackCommandOptions& option
   }
 }
 
+// Those that are not there yet: the model and its cache say some things alike.
+void add_new(std::vector<std::string> texts, std::vector<std::string>* all) {
+  for (std::string& text : texts) {
+    if (std::find(all->begin(), all->end(), text) == all->end()) all->push_back(std::move(text));
+  }
+}
+
 // What the config says of the whole decoder. Tensors are served without it.
 void add_facts(ModelConfigTexts texts, Model* model) {
   texts.plain_too = true;
@@ -93,6 +100,7 @@ void add_facts(ModelConfigTexts texts, Model* model) {
     model->tied_embeddings = facts.tied_embeddings;
     model->logit_softcap = facts.logit_softcap;
     model->multipliers = std::move(facts.multipliers);
+    model->remarks = std::move(facts.remarks);
   } catch (const Error& error) {
     model->notes.push_back("the config does not describe the whole decoder: " +
                            std::string(error.problems().front().pointer) + ": " +
@@ -232,8 +240,8 @@ Model read_model(const std::string& argument, const std::string& kv,
       model.layers.push_back(std::move(layer));
     }
     for (ModelUnserved& unserved : cache.unserved) model.unserved.push_back(std::move(unserved));
-    for (std::string& note : cache.notes) model.notes.push_back(std::move(note));
-    for (std::string& what : cache.assumptions) model.assumptions.push_back(std::move(what));
+    add_new(std::move(cache.notes), &model.notes);
+    add_new(std::move(cache.assumptions), &model.assumptions);
   } catch (const Error& error) {
     throw of_option_or_config(files.place, error);
   }

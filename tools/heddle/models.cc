@@ -50,7 +50,7 @@ have kernels. `heddle models --markdown` prints this page.
 heddle build examples/models/llama-3-8b-awq --list --target h200
 ```
 
-lists every layer of a model, with its kernel or the reason why it has none. Add `--kv int8:head` for attention, `--all`
+lists every layer with its kernel or why it has none. Add `--kv int8:head` for attention, `--all`
 to exit with 1 unless every layer has a kernel.
 
 | layers | kernels |
@@ -61,7 +61,7 @@ to exit with 1 unless every layer has a kernel.
 | RMSNorms, activations | made but not listed ([spec](spec.md#model-configs)) |
 | vision and audio towers | none; listed as a whole |
 
-The last column names what is listed without a kernel. Each matrix counts as one module; those of experts count once per layer.
+Each matrix counts as one module; those of experts count once per layer.
 
 | family | `model_type` | no kernel |
 | --- | --- | --- |
@@ -69,8 +69,9 @@ The last column names what is listed without a kernel. Each matrix counts as one
 
 constexpr const char* kPageEnd = R"(
 A folder with tensors of another `model_type` is served by what the tensors show, with a note; its config alone is
-refused. A field that a family needs and the config lacks is refused by name, and so is a kind of layer that the family
-does not have. To add a family, add a row in `generator/model/families` and a config in `tests/models`.
+refused. Missing fields without a default and unknown kinds of layers are refused by name; what a field leaves to the
+engine is a note, and unknown fields are named. To add a family, add a row in `generator/model/families` and a config in
+`tests/models`, then run `tests/models/transformers_fields.py`.
 )";
 
 // The page docs/models.md.

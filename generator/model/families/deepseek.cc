@@ -5,8 +5,21 @@ namespace heddle {
 namespace {
 
 std::vector<NamedExpression> deepseek_names() {
-  return with(latent_names(),
-              {{"experts", "n_routed_experts"}, {"expert_inner", "moe_intermediate_size"}});
+  return with(latent_names(), {{"experts", "num_experts ?? n_routed_experts"},
+                               {"expert_inner", "moe_intermediate_size"},
+                               {"q_rank", "assumed(q_lora_rank, usual_q_rank) ?? 0"},
+                               {"shared", "assumed(n_shared_experts, usual_shared) ?? 0"},
+                               {"usual_q_rank", "1536"},
+                               {"usual_shared", "1"},
+                               {"usual_dense", "3"},
+                               {"usual_groups", "1"},
+                               {"usual_groups_per_token", "1"},
+                               {"usual_scale", "1"}});
+}
+
+// Fields that latent attention has no use for.
+std::vector<std::string_view> not_latent() {
+  return {"num_key_value_heads", "head_dim", "qk_head_dim"};
 }
 
 // An indexer scores tokens with few heads; attention takes the best ones.
@@ -17,6 +30,22 @@ LinearRows indexer(Expression when) {
           small("self_attn.indexer.weights_proj", "index_n_heads", "hidden", when)};
 }
 
+// Layers of another kind would have other modules.
+const RemarkRow kAllIndexed = {
+    "layer_types[layer] != 'indexed_attention' && "
+    "layer_types[layer] != 'deepseek_sparse_attention'",
+    "layer_types: only layers of attention to chosen tokens are known of this model type",
+    Consequence::kRefusal};
+
+const RemarkRow kPartOfRope = {
+    "(partial_rotary_factor ?? rope_parameters.partial_rotary_factor ?? 1) != 1",
+    "partial_rotary_factor: a part of qk_rope_head_dim is turned", Consequence::kAttentionNote};
+
+const RemarkRow kIndexerHalves = {"!indexer_rope_interleave",
+                                  "the indexer turns halves of its heads "
+                                  "(indexer_rope_interleave)",
+                                  Consequence::kAttentionNote};
+
 AttentionRow sparse_facts(Expression heads) {
   AttentionRow row = latent_facts();
   row.index_heads = heads;
@@ -24,34 +53,36 @@ AttentionRow sparse_facts(Expression heads) {
   return row;
 }
 
-const ExpertsRow kDeepseekExperts = {.shared = "n_shared_experts ?? 0",
-                                     .scoring = "scoring_func ?? 'sigmoid'",
-                                     .groups = "n_group ?? 1",
-                                     .groups_per_token = "topk_group ?? 1",
-                                     .normalised = "norm_topk_prob ?? true",
-                                     .scale = "routed_scaling_factor ?? 1",
-                                     .bias = "topk_method == 'noaux_tc' ?? true"};
+const ExpertsRow kDeepseekExperts = {
+    .shared = "shared",
+    .scoring = "scoring_func ?? 'sigmoid'",
+    .groups = "assumed(n_group, usual_groups) ?? 1",
+    .groups_per_token = "assumed(topk_group, usual_groups_per_token) ?? 1",
+    .normalised = "norm_topk_prob ?? true",
+    .scale = "assumed(routed_scaling_factor, usual_scale) ?? 1",
+    .bias = "topk_method == 'noaux_tc' ?? true"};
 
-const ExpertsRow kV2Experts = {.shared = "n_shared_experts ?? 0",
-                               .scoring = "scoring_func ?? 'softmax'",
-                               .groups = "n_group ?? 1",
-                               .groups_per_token = "topk_group ?? 1",
-                               .normalised = "norm_topk_prob ?? false",
-                               .scale = "routed_scaling_factor ?? 1"};
+const ExpertsRow kV2Experts = {
+    .shared = "shared",
+    .scoring = "scoring_func ?? 'softmax'",
+    .groups = "when(topk_method == 'group_limited_greedy', n_group) ?? 1",
+    .groups_per_token = "when(topk_method == 'group_limited_greedy', topk_group) ?? 1",
+    .normalised = "norm_topk_prob ?? false",
+    .scale = "routed_scaling_factor ?? 1"};
 
 // Dense layers first, then experts, in every moe_layer_freq-th layer.
 std::vector<FeedForwardRow> experts_after_dense(Expression is_dense,
                                                 const ExpertsRow& experts = kDeepseekExperts) {
-  return {{.when = is_dense, .linears = gated_mlp()},
-          {.kind = FeedForwardKind::kExperts,
-           .linears = join({gated_experts(), shared_experts("expert_inner * n_shared_experts",
-                                                            "(n_shared_experts ?? 0) > 0")}),
-           .experts = experts}};
+  return {
+      {.when = is_dense, .linears = gated_mlp("inner", kMlpBias)},
+      {.kind = FeedForwardKind::kExperts,
+       .linears = join({gated_experts(), shared_experts("expert_inner * shared", "shared > 0")}),
+       .experts = experts}};
 }
 
 constexpr Expression kDense =
     "mlp_layer_types[layer] == 'dense' ?? "
-    "layer < first_k_dense_replace || layer % (moe_layer_freq ?? 1) != 0";
+    "layer < assumed(first_k_dense_replace, usual_dense) || layer % (moe_layer_freq ?? 1) != 0";
 
 // DeepSeek V4 by the names of its checkpoint. Keys and values are one vector, which is the only
 // head; the output goes through a matrix for each group of heads. Most layers also attend to a
@@ -84,23 +115,29 @@ LinearRows v4_mixing() {
           small("hc_ffn_fn", "hc_mult * (hc_mult + 2)", "hc_mult * hidden")};
 }
 
-AttentionRow v4_facts(Expression base, Expression scaling) {
+AttentionRow v4_facts(std::string_view kind, Expression base, Expression scaling) {
   AttentionRow row;
+  row.kv_heads = "1";
   row.window = "sliding_window";
   row.sinks = "true";
-  row.rope = {
-      .pairing = RopePairing::kGptj, .dim = "qk_rope_head_dim", .base = base, .scaling = scaling};
+  row.rope = {.pairing = RopePairing::kGptj,
+              .kind = kind,
+              .dim = "rope_dim",
+              .base = base,
+              .scaling = scaling};
   row.q_rank = "q_lora_rank";
-  row.kv_rank = "head_dim - qk_rope_head_dim";
-  row.rope_dim = "qk_rope_head_dim";
+  row.kv_rank = "head_dim - rope_dim";
+  row.rope_dim = "rope_dim";
   return row;
 }
 
 std::vector<MixerRow> v4_mixers() {
-  constexpr Expression kCompressedBase = "compress_rope_theta ?? 160000";
+  constexpr Expression kCompressedBase =
+      "rope_parameters.compress.rope_theta ?? compress_rope_theta ?? 160000";
   constexpr Expression kScaling =
-      "rope_scaling.rope_type ?? rope_scaling.type ?? rope_parameters.rope_type ?? ''";
-  AttentionRow sparse = v4_facts(kCompressedBase, kScaling);
+      "rope_parameters.compress.rope_type ?? rope_scaling.rope_type ?? rope_scaling.type ?? "
+      "rope_parameters.rope_type ?? ''";
+  AttentionRow sparse = v4_facts("compress", kCompressedBase, kScaling);
   sparse.index_heads = "index_n_heads";
   sparse.index_tokens = "index_topk";
   return {
@@ -108,7 +145,8 @@ std::vector<MixerRow> v4_mixers() {
        .name = "sliding_attention",
        .when = "layer_types[layer] == 'sliding_attention' ?? compress_ratios[layer] == 0",
        .linears = join({v4_attention(), v4_mixing()}),
-       .attention = v4_facts("rope_theta ?? 10000", "''")},
+       .attention =
+           v4_facts("main", "rope_parameters.main.rope_theta ?? rope_theta ?? 10000", "''")},
       {.kind = MixerKind::kLatentAttention,
        .name = "compressed_sparse_attention",
        .when = "layer_types[layer] == 'compressed_sparse_attention' ?? "
@@ -120,7 +158,7 @@ std::vector<MixerRow> v4_mixers() {
        .when = "layer_types[layer] == 'heavily_compressed_attention' ?? "
                "compress_ratios[layer] == 128",
        .linears = join({v4_attention(), v4_compressor("head_dim"), v4_mixing()}),
-       .attention = v4_facts(kCompressedBase, kScaling)}};
+       .attention = v4_facts("compress", kCompressedBase, kScaling)}};
 }
 
 // Kimi's delta attention: three short convolutions, a gate of low rank (or of full rank in K3), and
@@ -162,12 +200,12 @@ LinearRows kimi_experts() {
       expert("block_sparse_moe.experts.*.w1", "expert_inner", "expert_width", Role::kGate),
       expert("block_sparse_moe.experts.*.w3", "expert_inner", "expert_width", Role::kUp),
       expert("block_sparse_moe.experts.*.w2", "expert_width", "expert_inner", Role::kDown),
-      {"block_sparse_moe.shared_experts.gate_proj", "expert_inner * num_shared_experts", "hidden",
-       Role::kGate, "gate_up_proj", "false", "(num_shared_experts ?? 0) > 0"},
-      {"block_sparse_moe.shared_experts.up_proj", "expert_inner * num_shared_experts", "hidden",
-       Role::kUp, "gate_up_proj", "false", "(num_shared_experts ?? 0) > 0"},
-      {"block_sparse_moe.shared_experts.down_proj", "hidden", "expert_inner * num_shared_experts",
-       Role::kDown, "", "false", "(num_shared_experts ?? 0) > 0"},
+      {"block_sparse_moe.shared_experts.gate_proj", "expert_inner * shared", "hidden", Role::kGate,
+       "gate_up_proj", "false", "shared > 0"},
+      {"block_sparse_moe.shared_experts.up_proj", "expert_inner * shared", "hidden", Role::kUp,
+       "gate_up_proj", "false", "shared > 0"},
+      {"block_sparse_moe.shared_experts.down_proj", "hidden", "expert_inner * shared", Role::kDown,
+       "", "false", "shared > 0"},
   };
 }
 
@@ -184,81 +222,109 @@ const std::vector<FamilyRow>& deepseek_relatives() {
       {
           .name = "DeepSeek V2",
           .model_types = {"deepseek_v2"},
-          .names = deepseek_names(),
+          .names = with(deepseek_names(), {{"usual_shared", "2"}, {"usual_dense", "0"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
           .feed_forwards = experts_after_dense(kDense, kV2Experts),
+          .remarks = {kLatentScale},
+          .unused = not_latent(),
       },
       {
           .name = "DeepSeek V3 and R1, Kimi K2",
           .model_types = {"deepseek_v3", "kimi_k2"},
-          .names = deepseek_names(),
+          .names = with(
+              deepseek_names(),
+              {{"usual_groups", "8"}, {"usual_groups_per_token", "4"}, {"usual_scale", "2.5"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
           .feed_forwards = experts_after_dense(kDense),
           .others = {kNextTokens},
+          .remarks = {kLatentScale},
+          .unused = not_latent(),
       },
       {
           .name = "Mistral 4",
           .model_types = {"mistral4"},
-          .names = deepseek_names(),
+          .names = with(deepseek_names(), {{"usual_q_rank", "1024"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
           .feed_forwards = experts_after_dense("layer < (first_k_dense_replace ?? 0)",
-                                               {.shared = "n_shared_experts ?? 0",
+                                               {.shared = "shared",
                                                 .groups = "n_group ?? 1",
                                                 .groups_per_token = "topk_group ?? 1",
                                                 .normalised = "norm_topk_prob ?? true",
                                                 .scale = "routed_scaling_factor ?? 1"}),
+          .remarks = {kLlama4Scaling},
+          .unused = {"num_key_value_heads", "head_dim", "partial_rotary_factor",
+                     "rope_parameters.partial_rotary_factor"},
       },
       {
           .name = "DeepSeek V3.2",
           .model_types = {"deepseek_v32"},
-          .names = deepseek_names(),
+          .names = with(
+              deepseek_names(),
+              {{"usual_groups", "8"}, {"usual_groups_per_token", "4"}, {"usual_scale", "2.5"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .name = "sparse_attention",
                       .linears = join({latent_attention(), indexer("true")}),
                       .attention = sparse_facts("index_n_heads")}},
           .feed_forwards = experts_after_dense(kDense),
           .others = {kNextTokens},
+          .remarks = {kLatentScale, kIndexerHalves, kAllIndexed},
+          .unused = not_latent(),
       },
       {
           // Some layers take the tokens that an indexer before them chose.
           .name = "GLM-5 to 5.2",
           .model_types = {"glm_moe_dsa"},
-          .names = deepseek_names(),
+          .names = with(
+              deepseek_names(),
+              {{"usual_epsilon", "0.00001"}, {"usual_q_rank", "2048"}, {"usual_scale", "2.5"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .name = "sparse_attention",
-                      .when = "indexer_types[layer] == 'full' ?? true",
+                      .when = "indexer_types[layer] == 'full' ?? index_topk_pattern[layer] == 'F' "
+                              "?? layer + 1 <= (index_skip_topk_offset ?? 2) || (layer + 1 - "
+                              "(index_skip_topk_offset ?? 2)) % (index_topk_freq ?? 1) == 0",
                       .linears = join({latent_attention(), indexer("true")}),
                       .attention = sparse_facts("index_n_heads")},
                      {.kind = MixerKind::kLatentAttention,
                       .name = "sparse_attention_with_shared_indexer",
-                      .when = "indexer_types[layer] == 'shared'",
+                      .when = "indexer_types[layer] == 'shared' ?? "
+                              "index_topk_pattern[layer] == 'S' ?? true",
                       .linears = latent_attention(),
                       .attention = sparse_facts("0")}},
           .feed_forwards = experts_after_dense(kDense),
           .others = {kNextTokens},
+          .remarks = {kLatentScale, kIndexerHalves, kAllIndexed},
+          .unused = not_latent(),
       },
       {
           .name = "GLM-4.7 Flash",
           .model_types = {"glm4_moe_lite"},
-          .names = deepseek_names(),
+          .names = with(deepseek_names(), {{"usual_epsilon", "0.00001"},
+                                           {"usual_q_rank", "768"},
+                                           {"usual_dense", "1"},
+                                           {"usual_scale", "1.8"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
           .feed_forwards = experts_after_dense(kDense),
           .others = {kNextTokens},
+          .remarks = {kLatentScale, kPartOfRope},
+          .unused = not_latent(),
       },
       {
           .name = "DeepSeek V4",
           .model_types = {"deepseek_v4"},
           .body = "",
           .head = "head",
-          .names = {{"experts", "n_routed_experts"}, {"expert_inner", "moe_intermediate_size"}},
+          .names = {{"head_dim", "assumed(head_dim, 512) ?? hidden / heads"},
+                    {"experts", "n_routed_experts"},
+                    {"expert_inner", "moe_intermediate_size"},
+                    {"rope_dim", "qk_rope_head_dim ?? floor(head_dim * partial_rotary_factor)"}},
           .mixers = v4_mixers(),
           .feed_forwards =
               {{.kind = FeedForwardKind::kExperts,
@@ -275,22 +341,42 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                 .experts = {.shared = "n_shared_experts",
                             .scoring = "scoring_func ?? 'sqrtsoftplus'",
                             .normalised = "norm_topk_prob ?? true",
-                            .scale = "routed_scaling_factor ?? 1",
+                            .scale = "assumed(routed_scaling_factor, 1.5) ?? 1",
                             .bias = "topk_method == 'noaux_tc' ?? true",
                             .hashed = "mlp_layer_types[layer] == 'hash_moe' ?? "
                                       "layer < (num_hash_layers ?? 3)"}}},
           .norm = {.plain_sum = "false"},
-          .plain_gate = "(swiglu_limit ?? 0) == 0",  // else gates and ups are clamped
+          .plain_gate = "(assumed(swiglu_limit, 10) ?? 0) == 0",  // else gates and ups are clamped
           .outside = {small("hc_head_fn", "hc_mult", "hc_mult * hidden")},
-          .others = {kNextTokens},
-          .note = "hc_mult residual streams are mixed before and after each half of a layer",
+          .others = {{kNextTokens.name, "assumed(num_nextn_predict_layers, 1) ?? 0",
+                      kNextTokens.reason}},
+          .remarks = {{"true",
+                       "{hc_mult} residual streams are mixed before and after each half of a layer "
+                       "(hc_mult; hc_sinkhorn_iters {hc_sinkhorn_iters ?? 20}, hc_eps "
+                       "{hc_eps ?? 0.000001})"},
+                      {"(assumed(swiglu_limit, 10) ?? 0) > 0",
+                       "gates and ups are clamped to {swiglu_limit ?? 10} (swiglu_limit)"},
+                      {"given(rope_scaling) || given(rope_parameters)",
+                       "cosines and sines of scaled rotations are not multiplied by YaRN's factor",
+                       Consequence::kAttentionNote},
+                      {"mlp_bias", "mlp_bias: biases of experts are not known of this model type",
+                       Consequence::kRefusal},
+                      {"given(compress_rates) || given(compress_rate_csa) || "
+                       "given(compress_rate_hca)",
+                       "compress_rates, compress_rate_csa or compress_rate_hca say how many tokens "
+                       "a compressed one stands for",
+                       Consequence::kAttentionNote}},
+          .unused = {"attention_bias", "num_key_value_heads", "intermediate_size"},
       },
       {
           .name = "Kimi Linear, Kimi K3",
           .model_types = {"kimi_linear"},
           .names = with(latent_names(),
-                        {{"experts", "num_experts"},
+                        {{"usual_epsilon", "0.00001"},
+                         {"usual_dense", "1"},
+                         {"experts", "num_experts ?? num_local_experts"},
                          {"expert_inner", "moe_intermediate_size"},
+                         {"shared", "num_shared_experts ?? n_shared_experts ?? 0"},
                          {"expert_width", "routed_expert_hidden_size ?? hidden"},
                          {"kda_heads", "linear_attn_config.num_heads ?? linear_num_heads"},
                          {"kda_head_dim", "linear_attn_config.head_dim ?? linear_head_dim"},
@@ -316,23 +402,29 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                                     .q_rank = "q_rank",
                                     .kv_rank = "kv_rank",
                                     .rope_dim = "rope_dim"}}},
-          .feed_forwards =
-              {{.when = "layer < first_k_dense_replace || layer % (moe_layer_freq ?? 1) != 0",
-                .linears = gated_mlp()},
-               {.kind = FeedForwardKind::kExperts,
-                .linears = kimi_experts(),
-                .experts = {.per_token = "num_experts_per_token ?? num_experts_per_tok",
-                            .latent = "routed_expert_hidden_size ?? 0",
-                            .shared = "num_shared_experts ?? 0",
-                            .scoring = "moe_router_activation_func ?? 'sigmoid'",
-                            .groups = "num_expert_group ?? 1",
-                            .groups_per_token = "topk_group ?? 1",
-                            .normalised = "moe_renormalize ?? true",
-                            .scale = "routed_scaling_factor ?? 1",
-                            .bias = "true"}}},
+          .feed_forwards = {{.when = kDense, .linears = gated_mlp()},
+                            {.kind = FeedForwardKind::kExperts,
+                             .linears = kimi_experts(),
+                             .experts = {.per_token =
+                                             "num_experts_per_token ?? num_experts_per_tok",
+                                         .latent = "routed_expert_hidden_size ?? 0",
+                                         .shared = "shared",
+                                         .scoring = "moe_router_activation_func ?? 'sigmoid'",
+                                         .groups = "num_expert_group ?? n_group ?? 1",
+                                         .groups_per_token = "topk_group ?? 1",
+                                         .normalised = "moe_renormalize ?? norm_topk_prob ?? true",
+                                         .scale = "assumed(routed_scaling_factor, 2.446) ?? 1",
+                                         .bias = "true"}}},
           .norm = {.plain_sum = "!given(attn_res_block_size)"},
           .outside = {small("output_attn_res_proj", "1", "hidden", "given(attn_res_block_size)")},
           .others = {kNextTokens},
+          .remarks = {{"given(activation_situ_beta) || given(activation_situ_linear_beta)",
+                       "the activation has the numbers activation_situ_beta "
+                       "{activation_situ_beta} and activation_situ_linear_beta "
+                       "{activation_situ_linear_beta}"},
+                      {"latent_moe_use_norm",
+                       "what experts take in common is normalised (latent_moe_use_norm)"}},
+          .unused = {"num_key_value_heads", "head_dim", "use_grouped_topk", "topk_method"},
       },
   };
   return rows;

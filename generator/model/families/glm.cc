@@ -5,10 +5,7 @@ namespace heddle {
 namespace {
 
 // Half of each head is turned, neighbouring elements together.
-const RopeRow kHalf = {.pairing = RopePairing::kGptj,
-                       .dim =
-                           "floor(head_dim * (partial_rotary_factor ?? "
-                           "rope_parameters.partial_rotary_factor ?? 0.5))"};
+const RopeRow kHalf = {.pairing = RopePairing::kGptj, .part = "0.5"};
 
 std::vector<FeedForwardRow> stored_fused() {
   return {{.linears = {{"mlp.gate_up_proj", "2 * inner", "hidden", Role::kGateUp},
@@ -46,20 +43,37 @@ const std::vector<FamilyRow>& glm_relatives() {
                    .epsilon = "layernorm_epsilon",
                    .kind_when = "!(rmsnorm ?? true)",
                    .plain_sum = "!(apply_residual_connection_post_layernorm ?? false)"},
+          .remarks = {{"!post_layer_norm",
+                       "there is no norm behind the last layer (post_layer_norm)"},
+                      {"(pre_seq_len ?? 0) > 0",
+                       "pre_seq_len: keys and values of a prefix that is no text come first",
+                       Consequence::kAttentionNote},
+                      {"(quantization_bit ?? 0) > 0",
+                       "quantization_bit: ChatGLM's own quantisation is not read",
+                       Consequence::kRefusal}},
+          .unused = {"original_rope", "prefix_projection"},
       },
       {
           .name = "GLM-4",
           .model_types = {"glm"},
-          .names = {{"kv_heads", "num_key_value_heads"}},
-          .mixers = {{.linears = self_attention("attention_bias ?? false"),
+          .names = {{"usual_kv_heads", "2"},
+                    {"head_dim", "assumed(head_dim, 128) ?? hidden / heads"},
+                    {"usual_epsilon", "0.00000015625"},
+                    kKvHeadsGiven},
+          .mixers = {{.linears = self_attention("attention_bias ?? true"),
                       .attention = {.rope = kHalf}}},
           .feed_forwards = stored_fused(),
       },
       {
           .name = "GLM-4 of 2025, GLM-4V",
           .model_types = {"glm4", "glm4v_text"},
-          .names = {{"kv_heads", "num_key_value_heads"}},
-          .mixers = {{.linears = self_attention("attention_bias ?? false"),
+          .names =
+              {{"usual_kv_heads", "2"},
+               {"head_dim",
+                "when(model_type == 'glm4', assumed(head_dim, 128)) ?? head_dim ?? hidden / heads"},
+               {"usual_epsilon", "when(model_type == 'glm4', 0.00000015625) ?? 0.00001"},
+               kKvHeadsGiven},
+          .mixers = {{.linears = self_attention("attention_bias ?? true"),
                       .attention = {.rope = kHalf}}},
           .feed_forwards = stored_fused(),
           .norm = {.place = NormPlace::kAround},
@@ -67,28 +81,29 @@ const std::vector<FamilyRow>& glm_relatives() {
       {
           .name = "GLM-4.5 to 4.7",
           .model_types = {"glm4_moe", "glm4v_moe_text"},
-          .names = {{"kv_heads", "num_key_value_heads"},
+          .names = {{"usual_kv_heads", "8"},
+                    {"usual_epsilon", "0.00001"},
+                    {"shared", "assumed(n_shared_experts, 1) ?? 0"},
+                    kKvHeadsGiven,
                     {"experts", "n_routed_experts"},
                     {"expert_inner", "moe_intermediate_size"}},
           .mixers = {{.linears = self_attention(kAttentionBias),
                       .attention = {.qk_norm = QkNorm::kHead,
                                     .qk_norm_when = "use_qk_norm ?? false",
                                     .append_norms = true,
-                                    .rope = {.dim = "floor(head_dim * (partial_rotary_factor ?? "
-                                                    "rope_parameters.partial_rotary_factor ?? "
-                                                    "0.5))"}}}},
-          .feed_forwards = {{.when = "layer < first_k_dense_replace", .linears = gated_mlp()},
-                            {.kind = FeedForwardKind::kExperts,
-                             .linears = join(
-                                 {gated_experts(), shared_experts("expert_inner * n_shared_experts",
-                                                                  "(n_shared_experts ?? 0) > 0")}),
-                             .experts = {.shared = "n_shared_experts ?? 0",
-                                         .scoring = "scoring_func ?? 'sigmoid'",
-                                         .groups = "n_group ?? 1",
-                                         .groups_per_token = "topk_group ?? 1",
-                                         .normalised = "norm_topk_prob ?? true",
-                                         .scale = "routed_scaling_factor ?? 1",
-                                         .bias = "true"}}},
+                                    .rope = {.part = "0.5"}}}},
+          .feed_forwards =
+              {{.when = "layer < assumed(first_k_dense_replace, 1)", .linears = gated_mlp()},
+               {.kind = FeedForwardKind::kExperts,
+                .linears =
+                    join({gated_experts(), shared_experts("expert_inner * shared", "shared > 0")}),
+                .experts = {.shared = "shared",
+                            .scoring = "scoring_func ?? 'sigmoid'",
+                            .groups = "n_group ?? 1",
+                            .groups_per_token = "topk_group ?? 1",
+                            .normalised = "norm_topk_prob ?? true",
+                            .scale = "routed_scaling_factor ?? 1",
+                            .bias = "true"}}},
           .others = {kNextTokens},
       },
   };

@@ -7,9 +7,10 @@ namespace {
 // Layers before max_window_layers see everything, if windows are in use at all.
 constexpr Expression kWindowed =
     "layer_types[layer] == 'sliding_attention' ?? (use_sliding_window ?? false) && "
-    "given(sliding_window) && layer >= (max_window_layers ?? layers)";
+    "given(sliding_window) && layer >= required(max_window_layers, 28)";
 constexpr Expression kIsQwenExperts =
-    "!(mlp_only_layers has layer ?? false) && (num_experts ?? num_local_experts ?? 0) > 0 && "
+    "!(mlp_only_layers has layer ?? false) && (num_experts ?? num_local_experts ?? "
+    "required(num_experts, usual_experts) ?? 0) > 0 && "
     "(layer + 1) % (decoder_sparse_step ?? 1) == 0";
 
 // Both kinds of attention differ in the window alone.
@@ -23,7 +24,8 @@ std::vector<MixerRow> windowed(const LinearRows& linears, const AttentionRow& at
 const AttentionRow kPlain = {};
 const AttentionRow kHeadNorm = {.qk_norm = QkNorm::kHead, .append_norms = true};
 
-const ExpertsRow kQwenExperts = {.normalised = "norm_topk_prob ?? false"};
+const ExpertsRow kQwenExperts = {
+    .normalised = "norm_topk_prob ?? model_type == 'qwen3_omni_moe_text' ?? false"};
 const ExpertsRow kExpertsAndShared = {
     .shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? true"};
 
@@ -66,6 +68,8 @@ MixerRow gated_attention() {
 
 std::vector<NamedExpression> delta_names() {
   return {kKvHeadsGiven,
+          {"head_dim", "assumed(head_dim, 256) ?? hidden / heads"},
+          {"usual_experts", "512"},
           {"key_rows", "linear_num_key_heads * linear_key_head_dim"},
           {"value_rows", "linear_num_value_heads * linear_value_head_dim"}};
 }
@@ -97,6 +101,8 @@ MixerRow delta_rule(bool stored_fused) {
 const OtherRow kMtp = {"mtp", "mtp_num_hidden_layers ?? num_nextn_predict_layers ?? 0",
                        "layers that predict further tokens are not described yet"};
 const NormRow kPlusOne = {.kind = NormKind::kRmsPlusOne};
+const RemarkRow kOutputGate = {
+    "!attn_output_gate", "attn_output_gate is false: q_proj makes no gates", Consequence::kRefusal};
 
 }  // namespace
 
@@ -112,8 +118,11 @@ const std::vector<FamilyRow>& qwen_relatives() {
                                    "true"},
                                   {"attn.c_proj", "hidden", "heads * head_dim", Role::kOut, "",
                                    "!(no_bias ?? true)"}},
-                      .attention = {.rope = {.dim = "floor(head_dim * (rotary_pct ?? 1))",
-                                             .base = "rotary_emb_base ?? 10000"}}}},
+                      .attention = {.scale_dim = "when(scale_attn_weights ?? true, head_dim) ?? 1",
+                                    .rope = {.dim = "floor(head_dim * (rotary_pct ?? 1))",
+                                             .base = "rotary_emb_base ?? 10000",
+                                             .scaling = "when(use_dynamic_ntk ?? true, 'dynamic') "
+                                                        "?? ''"}}}},
           // w1 makes features, w2 their gate.
           .feed_forwards = {{.linears = {{"mlp.w2", "intermediate_size / 2", "hidden", Role::kGate,
                                           "gate_up_proj", "!(no_bias ?? true)"},
@@ -122,65 +131,93 @@ const std::vector<FamilyRow>& qwen_relatives() {
                                          {"mlp.c_proj", "hidden", "intermediate_size / 2",
                                           Role::kDown, "", "!(no_bias ?? true)"}}}},
           .norm = {.epsilon = "layer_norm_epsilon"},
+          .remarks = {{"use_dynamic_ntk ?? true",
+                       "the base of rotations grows with sequences beyond {seq_length ?? 8192} "
+                       "tokens (use_dynamic_ntk, seq_length): the table of cosines and sines has "
+                       "to follow",
+                       Consequence::kAttentionNote},
+                      {"use_logn_attn ?? true",
+                       "beyond {seq_length ?? 8192} tokens queries are multiplied by the logarithm "
+                       "of their place, from 1, to that base (use_logn_attn, seq_length), which "
+                       "kv_append does not do",
+                       Consequence::kAttentionNote}},
       },
       {
           .name = "Qwen 1.5, 2 and 2.5",
           .model_types = {"qwen2", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text",
                           "qwen2_5_omni_text"},
-          .names = {kKvHeadsGiven},
+          .names = {{"usual_base", "when(model_type != 'qwen2', 1000000) ?? 10000"},
+                    {"usual_epsilon",
+                     "when(model_type != 'qwen2' && model_type != 'qwen2_5_omni_text', 0.00001) ?? "
+                     "0.000001"},
+                    kKvHeadsGiven},
           .mixers = windowed(self_attention("true"), kPlain),
           .feed_forwards = {{.linears = gated_mlp()}},
           .tied = kTied,
+          .remarks = {kDualChunks},
       },
       {
           .name = "Qwen 1.5 and 2 MoE",
           .model_types = {"qwen2_moe"},
-          .names = {kKvHeadsGiven},
+          .names = {{"usual_kv_heads", "16"}, {"usual_experts", "60"}, kKvHeadsGiven},
           .mixers = windowed(self_attention("qkv_bias ?? true"), kPlain),
           .feed_forwards = mixture_with_shared(
               {.shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? false"}),
           .tied = kTied,
+          .remarks = {kDualChunks},
       },
       {
           .name = "Qwen 3",
           .model_types = {"qwen3", "qwen3_vl_text", "qwen3_omni_text"},
-          .names = {kKvHeadsGiven, {"head_dim", "head_dim ?? 128"}},
+          .names = {{"usual_kv_heads", "32"},
+                    {"usual_base", "when(model_type == 'qwen3_vl_text', 500000) ?? 10000"},
+                    kKvHeadsGiven,
+                    {"head_dim", "head_dim ?? 128"}},
           .mixers = windowed(self_attention(kAttentionBias, kAttentionBias), kHeadNorm),
           .feed_forwards = {{.linears = gated_mlp()}},
           .tied = kTied,
+          .remarks = {kDualChunks},
       },
       {
           .name = "Qwen 3 MoE",
           .model_types = {"qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text"},
-          .names = {kKvHeadsGiven},
+          .names = {{"usual_experts", "when(model_type == 'qwen3_vl_moe_text', 60) ?? 128"},
+                    {"usual_base",
+                     "when(model_type == 'qwen3_vl_moe_text', 500000) ?? when(model_type == "
+                     "'qwen3_omni_moe_text', 1000000) ?? 10000"},
+                    kKvHeadsGiven},
           .mixers = windowed(self_attention(kAttentionBias, kAttentionBias), kHeadNorm),
           .feed_forwards = mixture(),
           .tied = kTied,
+          .remarks = {kDualChunks},
+          .unused = {"qkv_bias", "shared_expert_intermediate_size", "use_qk_norm"},
       },
       {
           .name = "Qwen3-Next",
           .model_types = {"qwen3_next"},
-          .names = delta_names(),
+          .names = with(delta_names(), {{"usual_kv_heads", "2"}}),
           .mixers = {gated_attention(), delta_rule(true)},
           .feed_forwards = mixture_with_shared(),
           .norm = kPlusOne,
           .tied = kTied,
           .others = {kMtp},
+          .remarks = {kOutputGate},
       },
       {
           .name = "Qwen 3.5 and 3.6",
           .model_types = {"qwen3_5_text", "qwen3_5"},
-          .names = delta_names(),
+          .names = with(delta_names(), {{"usual_kv_heads", "4"}}),
           .mixers = {gated_attention(), delta_rule(false)},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = kPlusOne,
           .tied = kTied,
           .others = {kMtp},
+          .remarks = {kOutputGate},
       },
       {
           .name = "Qwen 3.5 and 3.6 MoE",
           .model_types = {"qwen3_5_moe_text", "qwen3_5_moe"},
-          .names = delta_names(),
+          .names = with(delta_names(), {{"usual_kv_heads", "2"}}),
           .mixers = {gated_attention(), delta_rule(false)},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
                              .linears = join({gated_experts(), gated_shared_expert()}),
@@ -188,6 +225,7 @@ const std::vector<FamilyRow>& qwen_relatives() {
           .norm = kPlusOne,
           .tied = kTied,
           .others = {kMtp},
+          .remarks = {kOutputGate},
       },
   };
   return rows;

@@ -15,12 +15,14 @@ inline LinearRows join(std::initializer_list<LinearRows> lists) {
 }
 
 inline constexpr Expression kAttentionBias = "attention_bias ?? false";
+inline constexpr Expression kMlpBias = "mlp_bias ?? false";
 // Whether lm_head shares the embeddings' weights. A config that does not say so, and is inside of
 // none that does, means no (kTied) or yes (kTiedByDefault, of models without a config around them).
 inline constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
 inline constexpr Expression kTiedByDefault = "tie_word_embeddings ?? true";
 // A field that Mistral's and others' configs always have.
-inline constexpr NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
+inline constexpr NamedExpression kKvHeadsGiven = {"kv_heads",
+                                                  "required(num_key_value_heads, usual_kv_heads)"};
 
 // q_proj, k_proj, v_proj and o_proj of grouped-query attention.
 inline LinearRows self_attention(Expression bias = "false", Expression out_bias = "false",
@@ -84,9 +86,10 @@ inline LinearRows w_experts(Expression inner = "expert_inner") {
 // Experts that every token takes, as one matrix of all of them.
 inline LinearRows shared_experts(Expression inner, Expression when) {
   return {
-      {"mlp.shared_experts.gate_proj", inner, "hidden", Role::kGate, "gate_up_proj", "false", when},
-      {"mlp.shared_experts.up_proj", inner, "hidden", Role::kUp, "gate_up_proj", "false", when},
-      {"mlp.shared_experts.down_proj", "hidden", inner, Role::kDown, "", "false", when},
+      {"mlp.shared_experts.gate_proj", inner, "hidden", Role::kGate, "gate_up_proj", kMlpBias,
+       when},
+      {"mlp.shared_experts.up_proj", inner, "hidden", Role::kUp, "gate_up_proj", kMlpBias, when},
+      {"mlp.shared_experts.down_proj", "hidden", inner, Role::kDown, "", kMlpBias, when},
   };
 }
 
@@ -122,12 +125,47 @@ inline std::vector<NamedExpression> with(std::vector<NamedExpression> names,
 inline AttentionRow latent_facts() {
   AttentionRow row;
   row.kv_heads = "1";
-  row.rope = {.pairing = RopePairing::kGptj, .dim = "rope_dim"};
+  row.rope = {
+      .pairing = RopePairing::kGptj, .neox_when = "!(rope_interleave ?? true)", .dim = "rope_dim"};
   row.q_rank = "q_rank";
   row.kv_rank = "kv_rank";
   row.rope_dim = "rope_dim";
   return row;
 }
+
+// Queries that grow with their position, in models for long texts.
+inline constexpr RemarkRow kLlama4Scaling = {
+    "(rope_parameters.llama_4_scaling_beta ?? rope_scaling.llama_4_scaling_beta ?? 0) > 0",
+    "behind their rotation queries are multiplied by 1 + "
+    "{rope_parameters.llama_4_scaling_beta ?? rope_scaling.llama_4_scaling_beta} * log(1 + "
+    "floor(position / {rope_parameters.original_max_position_embeddings ?? "
+    "rope_scaling.original_max_position_embeddings ?? max_position_embeddings})) "
+    "(llama_4_scaling_beta), which kv_append does not do",
+    Consequence::kAttentionNote};
+
+// Queries and keys of far chunks of a text have other positions.
+inline constexpr RemarkRow kDualChunks = {
+    "given(dual_chunk_attention_config)",
+    "dual_chunk_attention_config: kernels are right for sequences of up to "
+    "{dual_chunk_attention_config.chunk_size - dual_chunk_attention_config.local_size} tokens "
+    "(chunk_size - local_size); beyond them positions are those within chunks",
+    Consequence::kAttentionNote};
+
+inline constexpr RemarkRow kClippedQkv = {
+    "(clip_qkv ?? 0) > 0",
+    "queries, keys and values are clamped to +-{clip_qkv} (clip_qkv), which no kernel does",
+    Consequence::kAttentionNote};
+
+inline constexpr RemarkRow kPositionEmbeddings = {"true",
+                                                  "positions are embeddings of their own (wpe)"};
+
+// With YaRN, latent attention scales its scores, too.
+inline constexpr RemarkRow kLatentScale = {
+    "(rope_scaling.mscale_all_dim ?? rope_parameters.mscale_all_dim ?? 0) > 0",
+    "scores are also multiplied by the square of 1 + 0.1 * "
+    "{rope_scaling.mscale_all_dim ?? rope_parameters.mscale_all_dim} * "
+    "log({rope_scaling.factor ?? rope_parameters.factor}) (mscale_all_dim)",
+    Consequence::kAttentionNote};
 
 // Granite multiplies the output of each half.
 inline constexpr Expression kGranitePlainSum = "(residual_multiplier ?? 1) == 1";
