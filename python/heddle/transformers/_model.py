@@ -127,7 +127,12 @@ def layers_of(
         )
     check_base(base, "embedding" in facts.get("multipliers", {}))
     epsilons = dict.fromkeys(NORMS[around], facts["norm"]["epsilon"])
-    specs = [kernel.spec for kernel in Model.cache_from_config(config, kv).kernels]
+    cache = Model.cache_from_config(config, kv)
+    if cache.unserved:
+        raise UnsupportedError(
+            f"no HeddleCache for this model: {cache.unserved[0].reason}", "transformers.model"
+        )
+    specs = [kernel.spec for kernel in cache.kernels]
     appends = [spec for spec in specs if spec.op == "kv_append"]
     attends = [spec for spec in specs if spec.op == "decode_attention"]
     found: dict[int, Layer] = {}
