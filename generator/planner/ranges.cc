@@ -22,9 +22,9 @@ bool has_few_tokens(const StepTimes& times, std::size_t step) {
   return times.tokens(step) <= kFewTokens;
 }
 
-// Compares what ends with a kernel's own step with the best so far. `of_many`: the tolerance of
-// steps of more than kFewTokens.
-void extend(const StepTimes& times, const StepRange& kernel, double of_many, const Runs& runs,
+// Compares what ends with a kernel's own step with the best so far. `tolerance_of_many`: of steps of
+// more than kFewTokens, by which times may exceed the best ones.
+void extend(const StepTimes& times, const StepRange& kernel, double tolerance_of_many, const Runs& runs,
             std::vector<Run>& best) {
   double loss = 0;
   for (std::size_t first = kernel.last + 1; first-- > 0;) {
@@ -32,7 +32,7 @@ void extend(const StepTimes& times, const StepRange& kernel, double of_many, con
     if (!us) return;
     const bool few = has_few_tokens(times, first);
     const double ratio = *us / times.best_us(first);
-    if (ratio > (few ? kSameTime : of_many)) return;
+    if (ratio > (few ? kSameTime : tolerance_of_many)) return;
     loss += (few ? 1 : kWeightOfMany) * std::log(ratio);
     const StepRange range{first, kernel.last, kernel.kernel};
     if (first == 0) {
@@ -46,12 +46,12 @@ void extend(const StepTimes& times, const StepRange& kernel, double of_many, con
   }
 }
 
-Runs runs_within(const StepTimes& times, double of_many, std::size_t most) {
+Runs runs_within(const StepTimes& times, double tolerance_of_many, std::size_t most) {
   Runs runs;
   for (std::size_t last = 0; last < times.steps(); ++last) {
     std::vector<Run> best(most);
     for (std::size_t kernel = 0; kernel < times.kernels(last); ++kernel) {
-      extend(times, {last, last, kernel}, of_many, runs, best);
+      extend(times, {last, last, kernel}, tolerance_of_many, runs, best);
     }
     runs.push_back(std::move(best));
   }
@@ -78,11 +78,11 @@ std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
   if (times.steps() == 0) return {};
   // Kernels that may not serve other steps, or are too slow with few tokens, do not become fewer.
   if (!best_number(runs_within(times, kNever, most).back())) most = times.steps();
-  double of_many = kSameTime;
-  Runs runs = runs_within(times, of_many, most);
+  double tolerance_of_many = kSameTime;
+  Runs runs = runs_within(times, tolerance_of_many, most);
   while (!best_number(runs.back())) {
-    of_many *= kSameTime;
-    runs = runs_within(times, of_many, most);
+    tolerance_of_many *= kSameTime;
+    runs = runs_within(times, tolerance_of_many, most);
   }
   std::vector<StepRange> ranges;
   std::size_t kernels = *best_number(runs.back());

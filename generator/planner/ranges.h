@@ -16,9 +16,11 @@ inline constexpr double kSameTime = 1.03;
 inline constexpr double kKernelIsWorth = 1.02;
 inline constexpr std::size_t kMostKernels = 12;  // of a plan
 
-// A model spends most of its time with few tokens, one for each sequence that it answers.
+// A model spends most of its time with few tokens, one for each sequence that it answers: steps of
+// up to kFewTokens, the tokens of two tiles of the matrix instruction, keep kSameTime, and one of
+// more tokens counts kWeightOfMany of one of few. tools/bench-plans measures what choices
+// lose.
 inline constexpr std::int64_t kFewTokens = 16;
-// What a step of more tokens counts beside one of few.
 inline constexpr double kWeightOfMany = 0.25;
 
 // Consecutive steps of M and the kernels that end with each: a kernel serves its own step and those
@@ -31,7 +33,7 @@ class StepTimes {
   virtual std::int64_t tokens(std::size_t step) const = 0;
   // The kernels whose own step this is. Precondition of best_ranges(): every step has one.
   virtual std::size_t kernels(std::size_t step) const = 0;
-  // The shortest time of any kernel at the step.
+  // The shortest time, at the step, of the kernels whose own step this is: one of them always serves.
   virtual double best_us(std::size_t step) const = 0;
   // The time of kernel `kernel` of step `own` at `step`, which is `own` or before it; nothing where
   // it may not serve, nor at any step before that. Every kernel may serve its own step.

@@ -33,7 +33,7 @@ const std::vector<CostParameter>& stream_cost_parameters() {
       {"warp_issue", "instructions a clock", "that one warp reaches", 0.37, kMostWarpIssue},
       {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 275},
       {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 27.9},
-      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.4},
+      {"row_block", "clocks", "of a block for each row block, warp and 8 tokens: adding sums", 35.4},
       {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
        1442},
       {"overlap", "exponent", "how little decoding and memory hinder each other", 4.61},
@@ -51,7 +51,7 @@ double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, 
                       issue_clocks(instructions, c.warps_k, costs[StreamCost::kIssue],
                                    costs[StreamCost::kWarpIssue]) +
                       all.stages * costs[StreamCost::kStage] +
-                      all.row_blocks * c.warps_k * costs[StreamCost::kRowBlock];
+                      all.row_blocks * c.warps_k * c.token_tiles() * costs[StreamCost::kRowBlock];
   return stream_us(
       plan, c, work,
       {costs[StreamCost::kStart], costs[StreamCost::kExchange], costs[StreamCost::kOverlap]});

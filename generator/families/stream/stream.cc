@@ -68,7 +68,7 @@ class Stream final : public StreamFamily {
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return stream_cost_parameters();
   }
-  int cost_version() const noexcept override { return 2; }
+  int cost_version() const noexcept override { return 3; }
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
     return stream_us(plan, kernel, m, costs);

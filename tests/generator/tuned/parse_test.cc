@@ -161,7 +161,7 @@ std::string costs_table(const std::string& costs) {
 // The text of a family's costs, with the first `from` replaced by `to`.
 std::string stream_costs(std::string_view from = "", std::string_view to = "") {
   std::string text =
-      R"({"stream":{"version":2,"values":{"start":2000,"issue":3,"warp_issue":0.4,)"
+      R"({"stream":{"version":3,"values":{"start":2000,"issue":3,"warp_issue":0.4,)"
       R"("stage":275.5,"token_bytes":28,"row_block":35,"exchange":1442,"overlap":4.5}}})";
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -170,11 +170,11 @@ std::string stream_costs(std::string_view from = "", std::string_view to = "") {
 
 TEST(TunedParse, ReadsCosts) {
   const TunedTable table = TunedTable::parse(
-      costs_table(stream_costs(R"("version":2)", R"("from":"a card","version":2)")));
+      costs_table(stream_costs(R"("version":3)", R"("from":"a card","version":3)")));
   ASSERT_EQ(table.costs().size(), 1U);
   const TunedCosts& costs = table.costs().front();
   EXPECT_EQ(costs.family, "stream");
-  EXPECT_EQ(costs.version, 2);
+  EXPECT_EQ(costs.version, 3);
   EXPECT_EQ(costs.from, "a card");
   EXPECT_EQ(costs.values.size(), family_named("stream").cost_parameters().size());
   EXPECT_EQ(costs.values.at("stage"), 275.5);
@@ -190,11 +190,11 @@ TEST(TunedParse, RefusesCostsByPointer) {
   expect_problem(costs_table("[]"), "/costs", "wrong_type");
   expect_problem(costs_table(R"({"steam":{}})"), "/costs/steam", "unknown_field");
   expect_problem(costs_table(R"({"stream":7})"), "/costs/stream", "wrong_type");
-  refused(R"("version":2,)", "", "/version", "missing_field");
-  refused(R"("version":2)", R"("version":0)", "/version", "out_of_range");
-  refused(R"("version":2)", R"("version":"1")", "/version", "wrong_type");
-  refused(R"("version":2)", R"("version":2,"date":1)", "/date", "unknown_field");
-  refused(R"("version":2)", R"("version":2,"from":1)", "/from", "wrong_type");
+  refused(R"("version":3,)", "", "/version", "missing_field");
+  refused(R"("version":3)", R"("version":0)", "/version", "out_of_range");
+  refused(R"("version":3)", R"("version":"1")", "/version", "wrong_type");
+  refused(R"("version":3)", R"("version":3,"date":1)", "/date", "unknown_field");
+  refused(R"("version":3)", R"("version":3,"from":1)", "/from", "wrong_type");
   refused(R"("start":2000,)", "", "/values/start", "missing_field");
   refused(R"("start":2000)", R"("start":2000,"begin":1)", "/values/begin", "unknown_field");
   refused(R"("start":2000)", R"("start":"2000")", "/values/start", "wrong_type");

@@ -84,9 +84,12 @@ def has_gpu(options):
 
 
 def time(options, specs, m_list, *more):
-    """What heddle bench --json says; its messages go to stderr as they are."""
+    """What heddle bench --json says of a spec, or of a list of gemms; its messages go to stderr as
+    they are. Without `m_list` it chooses the sizes."""
     command = [str(options.heddle), "bench", "-", "--json", "--ms", str(options.ms),
-               "--rest", str(options.rest), "--m", ",".join(map(str, m_list)), *more]
+               "--rest", str(options.rest), *more]
+    if m_list:
+        command += ["--m", ",".join(map(str, m_list))]
     if options.cache:
         command += ["--cache", str(options.cache)]
     done = subprocess.run(command, input=json.dumps(specs), stdout=subprocess.PIPE, text=True)
