@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "checkpoint/foreign_file.h"
 #include "checkpoint/shard_index.h"
+#include "checkpoint/unread_file.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -36,7 +36,7 @@ std::vector<std::string> files_in(const fs::path& folder) {
     if (entry.path().extension() == kExtension) files.push_back(entry.path());
   }
   if (files.empty()) {
-    if (const auto foreign = foreign_file_in(folder.string())) refuse_foreign(*foreign);
+    if (const auto unread = unread_file_in(folder.string())) refuse_unread(*unread);
     refuse("checkpoint.open",
            fmt::format("the directory {} has neither {} nor another safetensors file",
                        excerpt(folder.string()), kIndexName));

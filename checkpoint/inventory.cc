@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "checkpoint/module_roles.h"
-#include "generator/model/foreign_formats.h"
 #include "generator/model/module_pattern.h"
+#include "generator/model/unread_formats.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -213,13 +213,13 @@ Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& c
     }
     if (is_cache_scale(config, *entry.tensor)) continue;
     const std::optional<std::string> why = suspicion(*entry.tensor);
-    const ForeignFormat* foreign = foreign_tensor(
+    const UnreadFormat* unread = format_of_tensor(
         name, [&](const std::string& other) { return checkpoint.find(other) != nullptr; });
-    if ((!why && foreign == nullptr) || kept) continue;
+    if ((!why && unread == nullptr) || kept) continue;
     const std::string module(module_of(name));
     const Scheme* scheme = config.quantization.scheme_of(module);
-    std::string text = foreign != nullptr
-                           ? foreign->refusal()
+    std::string text = unread != nullptr
+                           ? unread->refusal()
                            : fmt::format("{} {} is {}", leaf(name),
                                          describe(entry.tensor->type, entry.tensor->shape), *why);
     if (scheme != nullptr && !scheme->unread.empty()) text = scheme->unread;

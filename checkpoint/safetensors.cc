@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "checkpoint/foreign_file.h"
+#include "checkpoint/unread_file.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -19,8 +19,8 @@ namespace {
 
 // A file that people take for a checkpoint is named by its name or its first bytes.
 void refuse_other_format(const InputFile& file, std::string_view first) {
-  const ForeignFormat* const content = foreign_content(first);
-  if (const auto named = foreign_file_at(file.path())) refuse_foreign(*named);
+  const UnreadFormat* const content = format_of_first_bytes(first);
+  if (const auto named = unread_file_at(file.path())) refuse_unread(*named);
   if (content != nullptr) {
     refuse_header(file, fmt::format("this is of {}, not a safetensors file", content->name));
   }

@@ -1,4 +1,4 @@
-// From the packed words of foreign formats to one code per byte.
+// From the packed words of the formats of checkpoints to one code per byte.
 #ifndef HEDDLE_CHECKPOINT_UNPACK_CODES_H_
 #define HEDDLE_CHECKPOINT_UNPACK_CODES_H_
 

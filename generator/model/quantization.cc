@@ -6,9 +6,9 @@
 #include <iterator>
 #include <span>
 
-#include "generator/model/foreign_formats.h"
 #include "generator/model/method_readers.h"
 #include "generator/model/quantization_builder.h"
+#include "generator/model/unread_formats.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -65,7 +65,7 @@ Quantization read_method(const ConfigReader& config, const std::string& method,
   if (reader != kReaders.end()) {
     reader->second(config, builder);
   } else if (!method.empty()) {
-    if (const ForeignFormat* format = foreign_method(method)) {
+    if (const UnreadFormat* format = format_of_method(method)) {
       refuse_quantization(config, "quant_method", format->refusal(), quoted_excerpt(method),
                           known_methods());
     }
@@ -161,9 +161,9 @@ const Scheme* Quantization::scheme_of_table(std::string_view module) const {
 }
 
 Quantization read_quantization(const QuantizationSources& sources, Findings& findings) {
-  if (const auto foreign = foreign_config(*sources.config)) {
-    refuse_quantization(ConfigReader(*sources.config, "", findings), foreign->key,
-                        foreign->format->refusal(), "", "");
+  if (const auto unread = format_of_config(*sources.config)) {
+    refuse_quantization(ConfigReader(*sources.config, "", findings), unread->key,
+                        unread->format->refusal(), "", "");
   }
   Place place = place_in_config(*sources.config, findings);
   const Place beside = sources.hf_quant_config == nullptr

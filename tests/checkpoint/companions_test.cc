@@ -5,7 +5,7 @@
 #include "checkpoint/convert.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
-#include "tests/checkpoint/foreign_formats.h"
+#include "tests/checkpoint/quantised_formats.h"
 
 namespace heddle {
 namespace {

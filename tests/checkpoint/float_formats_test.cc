@@ -10,7 +10,7 @@
 #include "checkpoint/convert.h"
 #include "checkpoint/float_codes.h"
 #include "generator/decode/float16.h"
-#include "tests/checkpoint/foreign_formats.h"
+#include "tests/checkpoint/quantised_formats.h"
 
 namespace heddle {
 namespace {

@@ -13,7 +13,7 @@
 #include "generator/decode/float16.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
-#include "tests/checkpoint/foreign_formats.h"
+#include "tests/checkpoint/quantised_formats.h"
 
 namespace heddle {
 namespace {

@@ -1,4 +1,4 @@
-// Round trips: random layers are packed in each foreign format and read back.
+// Round trips: random layers are packed in each quantised format and read back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/integer_layer.h"
 #include "heddle/error.h"
-#include "tests/checkpoint/foreign_formats.h"
+#include "tests/checkpoint/quantised_formats.h"
 
 namespace heddle {
 namespace {

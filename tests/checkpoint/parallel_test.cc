@@ -12,7 +12,7 @@
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "heddle/weights.h"
-#include "tests/checkpoint/foreign_formats.h"
+#include "tests/checkpoint/quantised_formats.h"
 
 namespace heddle {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "heddle/checkpoint.h"
 #include "heddle/error.h"
-#include "tests/checkpoint/foreign_formats.h"
+#include "tests/checkpoint/quantised_formats.h"
 #include "tests/checkpoint/test_util.h"
 
 namespace heddle {

@@ -12,8 +12,8 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config.h"
-#include "checkpoint/foreign_file.h"
 #include "checkpoint/packed_file.h"
+#include "checkpoint/unread_file.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "tools/heddle/config_files.h"
@@ -142,8 +142,8 @@ bool is_tensor_file(std::string_view path) {
 // A model's config and, where they are at hand, its tensors.
 struct ModelPlace {
   std::string config;
-  std::string tensors;                   // empty: none
-  std::optional<ForeignFile> foreign{};  // what a folder has instead
+  std::string tensors;                 // empty: none
+  std::optional<UnreadFile> unread{};  // what a folder has instead
 };
 
 ModelPlace place_of(const std::string& argument) {
@@ -151,17 +151,17 @@ ModelPlace place_of(const std::string& argument) {
   if (std::filesystem::is_directory(argument, none)) {
     const std::string config = std::filesystem::path(argument) / "config.json";
     if (Checkpoint::is_in(argument)) return {config, argument};
-    std::optional<ForeignFile> foreign = foreign_file_in(argument);
+    std::optional<UnreadFile> unread = unread_file_in(argument);
     if (!std::filesystem::exists(config, none)) {
-      if (foreign) refuse_foreign(*foreign);
+      if (unread) refuse_unread(*unread);
       throw Error(ErrorCategory::kFile, "tool.no_model",
                   fmt::format("the directory {} has neither config.json nor safetensors files, and "
                               "Heddle reads no others",
                               argument));
     }
-    return {config, "", std::move(foreign)};
+    return {config, "", std::move(unread)};
   }
-  if (foreign_file_at(argument)) static_cast<void>(Checkpoint(argument));  // says what it is
+  if (unread_file_at(argument)) static_cast<void>(Checkpoint(argument));  // says what it is
   if (!is_tensor_file(argument)) return {argument, ""};
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
 }
@@ -182,16 +182,16 @@ Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackComm
   if (!place.tensors.empty()) return model_of_tensors(place.tensors, files, options);
   try {
     Model model = model_of_config(files, options, plain_too);
-    if (place.foreign) {
+    if (place.unread) {
       model.notes.push_back(
           fmt::format("this is of the config alone: the tensors in {} are of {}, "
                       "which is not read",
-                      place.foreign->path, place.foreign->format->name));
+                      place.unread->path, place.unread->format->name));
     }
     return model;
   } catch (const Error& error) {
     // The config of a model that another format has quantised may not say so.
-    if (place.foreign && error.code() == "model.not_quantized") refuse_foreign(*place.foreign);
+    if (place.unread && error.code() == "model.not_quantized") refuse_unread(*place.unread);
     throw;
   }
 }

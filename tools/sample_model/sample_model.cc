@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "generator/decode/float16.h"
-#include "tools/sample_model/foreign_formats.h"
+#include "tools/sample_model/quantised_formats.h"
 
 namespace heddle {
 namespace {

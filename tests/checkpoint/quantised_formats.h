@@ -1,13 +1,13 @@
-// Layers in foreign formats, and what reads them in the tests of this folder.
-#ifndef HEDDLE_TESTS_CHECKPOINT_FOREIGN_FORMATS_H_
-#define HEDDLE_TESTS_CHECKPOINT_FOREIGN_FORMATS_H_
+// Layers in the quantised formats that are read, and what reads them in the tests of this folder.
+#ifndef HEDDLE_TESTS_CHECKPOINT_QUANTISED_FORMATS_H_
+#define HEDDLE_TESTS_CHECKPOINT_QUANTISED_FORMATS_H_
 
 #include <vector>
 
 #include "checkpoint/config.h"
 #include "checkpoint/inventory.h"
 #include "tests/checkpoint/test_util.h"
-#include "tools/sample_model/foreign_formats.h"
+#include "tools/sample_model/quantised_formats.h"
 
 namespace heddle {
 
@@ -38,4 +38,4 @@ inline std::vector<LayerName> layers_of(const Checkpoint& checkpoint) {
 
 }  // namespace heddle
 
-#endif  // HEDDLE_TESTS_CHECKPOINT_FOREIGN_FORMATS_H_
+#endif  // HEDDLE_TESTS_CHECKPOINT_QUANTISED_FORMATS_H_

@@ -1,5 +1,5 @@
 // Formats that are not read are known by what they write, and are called by their names.
-#include "generator/model/foreign_formats.h"
+#include "generator/model/unread_formats.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@
 namespace heddle {
 namespace {
 
-std::string name_of(const ForeignFormat* format) {
+std::string name_of(const UnreadFormat* format) {
   return format == nullptr ? "" : std::string(format->name);
 }
 
-TEST(ForeignFormats, Methods) {
+TEST(UnreadFormats, Methods) {
   const std::pair<const char*, const char*> cases[] = {{"aqlm", "AQLM"},
                                                        {"vptq", "VPTQ"},
                                                        {"higgs", "HIGGS"},
@@ -46,7 +46,7 @@ TEST(ForeignFormats, Methods) {
                                                        {"gptq", ""},
                                                        {"quark", ""}};
   for (const auto& [method, name] : cases) {
-    EXPECT_EQ(name_of(foreign_method(method)), name) << method;
+    EXPECT_EQ(name_of(format_of_method(method)), name) << method;
   }
 }
 
@@ -64,7 +64,7 @@ std::pair<std::string, std::string> refused(const std::string& config) {
   return {};
 }
 
-TEST(ForeignFormats, ConfigsWithoutAQuantMethod) {
+TEST(UnreadFormats, ConfigsWithoutAQuantMethod) {
   const struct {
     const char* config;
     const char* pointer;
@@ -104,7 +104,7 @@ TEST(ForeignFormats, ConfigsWithoutAQuantMethod) {
 }
 
 // A method that is read counts, whatever else the config has; so does what says nothing.
-TEST(ForeignFormats, ConfigsOfOthers) {
+TEST(UnreadFormats, ConfigsOfOthers) {
   for (const char* config :
        {R"({"quantization": {"group_size": 64, "bits": 4},
             "quantization_config": {"quant_method": "gptq", "group_size": 64, "bits": 4}})",
@@ -114,11 +114,11 @@ TEST(ForeignFormats, ConfigsOfOthers) {
   }
 }
 
-TEST(ForeignFormats, Tensors) {
+TEST(UnreadFormats, Tensors) {
   std::set<std::string> there;
   const auto named = [&](const std::string& name) {
     return name_of(
-        foreign_tensor(name, [&](const std::string& other) { return there.count(other) != 0; }));
+        format_of_tensor(name, [&](const std::string& other) { return there.count(other) != 0; }));
   };
   const std::pair<const char*, const char*> cases[] = {
       {"l.codebooks", "AQLM"},
@@ -145,7 +145,7 @@ TEST(ForeignFormats, Tensors) {
   EXPECT_EQ(named("n.weight"), "");
 }
 
-TEST(ForeignFormats, Files) {
+TEST(UnreadFormats, Files) {
   const std::pair<const char*, const char*> cases[] = {
       {"a.gguf", "GGUF"},
       {"model.onnx", "ONNX"},
@@ -162,10 +162,11 @@ TEST(ForeignFormats, Files) {
       {"model.safetensors", ""},
       {"config.json", ""},
       {"tokenizer.model", ""}};
-  for (const auto& [file, name] : cases) EXPECT_EQ(name_of(foreign_file(file)), name) << file;
-  EXPECT_EQ(name_of(foreign_content("GGUF\3")), "GGUF");
-  EXPECT_EQ(name_of(foreign_content("PK\3\4")), "PyTorch");
-  EXPECT_EQ(name_of(foreign_content("{}")), "");
+  for (const auto& [file, name] : cases)
+    EXPECT_EQ(name_of(format_of_file_name(file)), name) << file;
+  EXPECT_EQ(name_of(format_of_first_bytes("GGUF\3")), "GGUF");
+  EXPECT_EQ(name_of(format_of_first_bytes("PK\3\4")), "PyTorch");
+  EXPECT_EQ(name_of(format_of_first_bytes("{}")), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "generator/model/foreign_formats.h"
+#include "generator/model/unread_formats.h"
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ std::string_view says_quip(const Node& config) {
 
 // A row that several things may recognise.
 struct Row {
-  ForeignFormat format;
+  UnreadFormat format;
   // Beginnings of "quant_method".
   std::array<std::string_view, 2> methods{};
   // The key of the config that says it; empty: none.
@@ -209,35 +209,35 @@ bool any_is(std::span<const std::string_view> list,
 }
 
 template <class Fits>
-const ForeignFormat* first_row(const Fits& fits) {
+const UnreadFormat* first_row(const Fits& fits) {
   const auto* const row = std::find_if(std::begin(kRows), std::end(kRows), fits);
   return row == std::end(kRows) ? nullptr : &row->format;
 }
 
 }  // namespace
 
-std::string ForeignFormat::refusal() const {
+std::string UnreadFormat::refusal() const {
   return fmt::format("{} is not read: {}; {}", name, why, instead);
 }
 
-const ForeignFormat* foreign_method(std::string_view method) {
+const UnreadFormat* format_of_method(std::string_view method) {
   return first_row([&](const Row& row) {
     return any_is(row.methods, [&](std::string_view known) { return method.starts_with(known); });
   });
 }
 
-std::optional<ForeignConfig> foreign_config(const Node& config) {
+std::optional<UnreadConfig> format_of_config(const Node& config) {
   const Node* quantization = object_of(config, kConfigKey);
   if (quantization != nullptr && quantization->find("quant_method") != nullptr) return {};
   for (const Row& row : kRows) {
     const std::string_view key = row.says == nullptr ? std::string_view() : row.says(config);
-    if (!key.empty()) return ForeignConfig{&row.format, key};
+    if (!key.empty()) return UnreadConfig{&row.format, key};
   }
   return {};
 }
 
-const ForeignFormat* foreign_tensor(std::string_view name,
-                                    const std::function<bool(const std::string&)>& has) {
+const UnreadFormat* format_of_tensor(std::string_view name,
+                                     const std::function<bool(const std::string&)>& has) {
   return first_row([&](const Row& row) {
     return any_is(row.tensors, [&](std::string_view ending) {
       if (!name.ends_with(ending)) return false;
@@ -249,13 +249,13 @@ const ForeignFormat* foreign_tensor(std::string_view name,
   });
 }
 
-const ForeignFormat* foreign_file(std::string_view name) {
+const UnreadFormat* format_of_file_name(std::string_view name) {
   return first_row([&](const Row& row) {
     return any_is(row.files, [&](std::string_view pattern) { return matches_glob(pattern, name); });
   });
 }
 
-const ForeignFormat* foreign_content(std::string_view first_bytes) {
+const UnreadFormat* format_of_first_bytes(std::string_view first_bytes) {
   return first_row([&](const Row& row) {
     return any_is(row.content,
                   [&](std::string_view start) { return first_bytes.starts_with(start); });

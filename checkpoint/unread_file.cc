@@ -1,4 +1,4 @@
-#include "checkpoint/foreign_file.h"
+#include "checkpoint/unread_file.h"
 
 #include <fmt/format.h>
 
@@ -18,20 +18,20 @@ constexpr int kDeepest = 1;  // exporters write folders such as onnx/
 
 }  // namespace
 
-std::optional<ForeignFile> foreign_file_at(const std::string& path) {
-  const ForeignFormat* format = foreign_file(fs::path(path).filename().string());
+std::optional<UnreadFile> unread_file_at(const std::string& path) {
+  const UnreadFormat* format = format_of_file_name(fs::path(path).filename().string());
   if (format == nullptr) return std::nullopt;
-  return ForeignFile{path, format};
+  return UnreadFile{path, format};
 }
 
-std::optional<ForeignFile> foreign_file_in(const std::string& folder) {
-  std::optional<ForeignFile> largest;
+std::optional<UnreadFile> unread_file_in(const std::string& folder) {
+  std::optional<UnreadFile> largest;
   std::uintmax_t most = 0;
   std::error_code none;
   for (auto at = fs::recursive_directory_iterator(folder, none); at != fs::end(at);
        at.increment(none)) {
     if (at.depth() == kDeepest) at.disable_recursion_pending();
-    std::optional<ForeignFile> file = foreign_file_at(at->path().string());
+    std::optional<UnreadFile> file = unread_file_at(at->path().string());
     if (!file) continue;
     const std::uintmax_t bytes = at->is_regular_file(none) ? at->file_size(none) : 0;
     // Of files of one size the first one by name: folders have no order.
@@ -43,7 +43,7 @@ std::optional<ForeignFile> foreign_file_in(const std::string& folder) {
   return largest;
 }
 
-void refuse_foreign(const ForeignFile& file) {
+void refuse_unread(const UnreadFile& file) {
   throw Error(ErrorCategory::kUnsupported, "checkpoint.foreign",
               fmt::format("{}: {}", file.path, file.format->refusal()));
 }

@@ -1,6 +1,6 @@
-// Random layers, and small packers that write them as each foreign format does.
-#ifndef HEDDLE_TOOLS_SAMPLE_MODEL_FOREIGN_FORMATS_H_
-#define HEDDLE_TOOLS_SAMPLE_MODEL_FOREIGN_FORMATS_H_
+// Random layers, and small packers that write them as AWQ, GPTQ and compressed-tensors do.
+#ifndef HEDDLE_TOOLS_SAMPLE_MODEL_QUANTISED_FORMATS_H_
+#define HEDDLE_TOOLS_SAMPLE_MODEL_QUANTISED_FORMATS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -165,4 +165,4 @@ inline std::vector<SampleTensor> compressed(const SampleLayer& layer, const std:
 
 }  // namespace heddle
 
-#endif  // HEDDLE_TOOLS_SAMPLE_MODEL_FOREIGN_FORMATS_H_
+#endif  // HEDDLE_TOOLS_SAMPLE_MODEL_QUANTISED_FORMATS_H_
