@@ -137,15 +137,16 @@ def test_options_that_are_wrong(heddle, tmp_path):
 
 
 def test_nvrtc_of_a_wheel_is_found(heddle, tmp_path):
-    """With a package `nvidia` as the wheel lays it out, in an interpreter that has no other."""
-    libraries = tmp_path / "nvidia/cu13/lib"
-    libraries.mkdir(parents=True)
-    (libraries / "libnvrtc.so.13").write_text("")
+    """With a package `nvidia` as the wheels lay it out, in an interpreter that has no other."""
+    for package, version in (("cuda_nvrtc", 12), ("cu13", 13), ("z_wheel", 9)):
+        libraries = tmp_path / "nvidia" / package / "lib"
+        libraries.mkdir(parents=True)
+        (libraries / f"libnvrtc.so.{version}").write_text("")
     code = (f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
             "from heddle import _nvrtc; print(_nvrtc.folder())\n"
             "assert 'nvidia' not in sys.modules\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(libraries)
+    assert done.stdout.strip() == str(tmp_path / "nvidia/cu13/lib")
 
 
 def test_without_nvrtc_the_error_says_where_it_was_looked_for(heddle, monkeypatch):

@@ -7,7 +7,8 @@
 namespace heddle {
 
 // The folder of libnvrtc in the package `nvidia` beside the package in which `program` lies:
-// <site-packages>/nvidia/*/lib of <site-packages>/heddle/bin/heddle. Empty where there is none.
+// <site-packages>/nvidia/*/lib of <site-packages>/heddle/bin/heddle. Of several wheels the one with
+// the highest CUDA version. Empty where there is none.
 std::string nvrtc_of_wheel(const std::string& program);
 // The same of the program that runs.
 std::string nvrtc_of_wheel();
