@@ -245,9 +245,15 @@ PackedLayerTensors PackedFileReader::read_layer(const std::string& name,
   }
   std::int64_t rows = 0;
   for (const CheckpointPart& part : contents.parts) {
+    if (part.rows < 1 || part.rows > gemm.shape.n - rows) {
+      refuse(fmt::format(
+          "the part \"{}\" of the layer \"{}\" has {} rows; of the {} of its spec {} "
+          "are left",
+          excerpt(part.name), excerpt(name), part.rows, gemm.shape.n, gemm.shape.n - rows));
+    }
     layer.group.parts.push_back({part.name});
     layer.heights.push_back(part.rows);
-    if (part.rows <= gemm.shape.n) rows += part.rows;
+    rows += part.rows;
   }
   if (rows != gemm.shape.n) {
     refuse(fmt::format("the parts of the layer \"{}\" do not have the {} rows of its spec",

@@ -150,6 +150,15 @@ std::vector<PackedFault> packed_faults() {
          file->replace("heddle.contents", "q_proj\",64", "q_proj\",9223372036854775807");
        },
        kFault, kPackedQkv},
+      // The rows of the others are those of the spec.
+      {"PartWithMoreRowsThanTheSpec",
+       [](EditedFile* file) {
+         file->replace("heddle.contents", "[[\"", "[[\"ghost\",1000000000000000],[\"");
+       },
+       kFault, "ghost"},
+      {"PartWithoutRows",
+       [](EditedFile* file) { file->replace("heddle.contents", "[[\"", "[[\"ghost\",0],[\""); },
+       kFault, "ghost"},
       {"NoBiasInTheSpec",
        [=](EditedFile* file) { file->replace(weights, "\"bias\":true", "\"bias\":false"); }, kFault,
        kPackedQkv},
