@@ -36,6 +36,8 @@ class FileSystem {
 
   virtual int open(int folder, const std::string& path, int flags, mode_t mode) = 0;
   virtual int close(int fd) = 0;
+  // Another descriptor of the same open file, whose lock both hold.
+  virtual int duplicate(int fd) = 0;
   virtual ssize_t read(int fd, void* data, std::size_t bytes, std::uint64_t offset) = 0;
   virtual ssize_t write(int fd, const void* data, std::size_t bytes, std::uint64_t offset) = 0;
   virtual int sync(int fd) = 0;

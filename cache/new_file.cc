@@ -26,21 +26,10 @@ constexpr int kMostTries = 16;
 // Paths for a signal's handler, which may not take a lock. More files at a time are not listed.
 std::array<std::atomic<char*>, 16> listed_files{};
 
-std::atomic<char*>* list_file(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  char* const copy = ::strdup((error ? std::filesystem::path(path) : absolute).c_str());
-  for (std::atomic<char*>& place : listed_files) {
-    char* none = nullptr;
-    if (copy != nullptr && place.compare_exchange_strong(none, copy)) return &place;
-  }
-  std::free(copy);
-  return nullptr;
-}
-
+// With the slash at its end.
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
 }
 
 bool is_temporary_of(std::string_view name, std::string_view own) {
@@ -54,17 +43,41 @@ bool is_temporary_of(std::string_view name, std::string_view own) {
 
 }  // namespace
 
+ListedFile::ListedFile(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  path_ = ::strdup((error ? std::filesystem::path(path) : absolute).c_str());
+  for (std::atomic<char*>& place : listed_files) {
+    char* none = nullptr;
+    if (path_ == nullptr || !place.compare_exchange_strong(none, path_)) continue;
+    place_ = &place;
+    return;
+  }
+  std::free(std::exchange(path_, nullptr));
+}
+
+ListedFile& ListedFile::operator=(ListedFile&& other) noexcept {
+  std::swap(place_, other.place_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+// What a handler has taken may still be read there.
+ListedFile::~ListedFile() {
+  char* own = path_;
+  if (place_ != nullptr && place_->compare_exchange_strong(own, nullptr)) std::free(path_);
+}
+
 NewFile::NewFile(std::string path, FileSystem& files)
     : path_(std::move(path)), name_(path_.substr(path_.rfind('/') + 1)), files_(files) {}
 
 NewFile::~NewFile() {
   if (!temporary_.empty()) files_.unlink(folder_.get(), temporary_);
-  forget_temporary();
 }
 
 void NewFile::forget_temporary() {
   temporary_.clear();
-  if (listed_ != nullptr) std::free(std::exchange(listed_, nullptr)->exchange(nullptr));
+  listed_ = ListedFile();
 }
 
 int NewFile::open(mode_t mode) {
@@ -95,6 +108,7 @@ int NewFile::open_unnamed(mode_t mode) {
 int NewFile::open_named(mode_t mode) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     const std::string name = temporary_name(files_, name_);
+    ListedFile listed(folder_of(path_) + name);  // first: a signal may come at any moment
     Fd fd = open_file(files_, folder_.get(), name, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd.error() == EEXIST) continue;
     if (!fd) return -fd.error();
@@ -108,7 +122,7 @@ int NewFile::open_named(mode_t mode) {
     }
     fd_ = std::move(fd);
     temporary_ = name;
-    listed_ = list_file(folder_of(path_) + "/" + name);
+    listed_ = std::move(listed);
     return 0;
   }
   return -EEXIST;
@@ -145,38 +159,51 @@ int NewFile::write(std::uint64_t offset, const void* from, std::size_t bytes) co
   return 0;
 }
 
-// A name can be given to it, but none that is taken: then it has a temporary one for a moment, with
-// the lock that a named one has.
+// linkat() cannot replace a file. If the name is taken, link under a temporary name, locked so that
+// sweep() leaves it alone, and rename.
 int NewFile::link_unnamed() {
   int error = files_.link(fd_.get(), folder_.get(), name_);
   if (error != -EEXIST) return error;
   files_.lock(fd_.get());
   for (int tries = 0; error == -EEXIST && tries < kMostTries; ++tries) {
     const std::string name = temporary_name(files_, name_);
+    ListedFile listed(folder_of(path_) + name);
     error = files_.link(fd_.get(), folder_.get(), name);
-    if (error == 0) temporary_ = name;
+    if (error != 0) continue;
+    temporary_ = name;
+    listed_ = std::move(listed);
   }
   return error;
 }
 
+// A network file system may report a full disk only when a descriptor is closed, so a copy is
+// closed before the file takes its place. fd_ stays open with the lock: another process's sweep()
+// must not take the temporary name for one that was left. If close() is interrupted, Linux has
+// closed it.
+int NewFile::close_copy() {
+  Fd copy(&files_, files_.duplicate(fd_.get()));
+  if (!copy) return -copy.error();
+  const int error = copy.close();
+  return error == -EINTR ? 0 : error;
+}
+
 int NewFile::publish() {
   int error = retry_interrupted([&] { return files_.sync(fd_.get()); });
+  if (error == 0) error = close_copy();
   if (error == 0 && temporary_.empty()) error = link_unnamed();
-  // A network file system may report a full disk only here. Interrupted, Linux has closed it.
-  const int close_error = fd_.close();
-  if (error == 0 && close_error != -EINTR) error = close_error;
   if (error == 0 && !temporary_.empty()) {
     error = retry_interrupted([&] { return files_.rename(folder_.get(), temporary_, name_); });
   }
   if (error < 0) return error;
   forget_temporary();
+  fd_.close();
   // The file is complete either way; failing here only means that a power cut may lose it.
   const Fd readable = open_folder(files_, folder_.get(), ".");
   if (readable) files_.sync(readable.get());
   return 0;
 }
 
-bool has_no_room(int error) {
+bool is_storage_error(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
 

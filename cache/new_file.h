@@ -6,10 +6,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "cache/file_system.h"
 
 namespace heddle {
+
+// A path that unlink_new_files() removes while this lives; made without one, it names none.
+class ListedFile {
+ public:
+  ListedFile() = default;
+  explicit ListedFile(const std::string& path);
+  ListedFile(ListedFile&& other) noexcept { *this = std::move(other); }
+  ListedFile& operator=(ListedFile&& other) noexcept;
+  ~ListedFile();
+
+ private:
+  std::atomic<char*>* place_ = nullptr;  // null: not listed
+  char* path_ = nullptr;
+};
 
 // Until publish() the file has no name (O_TMPFILE), so that the kernel removes it however the
 // process ends. Where the file system or the system has no such files, it has a temporary name
@@ -34,6 +49,7 @@ class NewFile {
  private:
   int open_unnamed(mode_t mode);
   int open_named(mode_t mode);
+  int close_copy();
   int link_unnamed();
   void sweep();
   void forget_temporary();
@@ -43,12 +59,12 @@ class NewFile {
   FileSystem& files_;
   Fd folder_;
   Fd fd_;
-  std::string temporary_;                 // in the folder, empty where there is none
-  std::atomic<char*>* listed_ = nullptr;  // for unlink_new_files()
+  std::string temporary_;  // in the folder, empty where there is none
+  ListedFile listed_;
 };
 
 // Whether the disk is full or failing or the file is larger than it may be: no fault of its name.
-bool has_no_room(int error);
+bool is_storage_error(int error);
 // "not a regular file" for ENODEV, else error_text().
 std::string new_file_error_text(int error);
 

@@ -35,6 +35,7 @@ class PosixFileSystem final : public FileSystem {
     return or_errno(::openat(folder, path.c_str(), flags, mode));
   }
   int close(int fd) override { return or_errno(::close(fd)); }
+  int duplicate(int fd) override { return or_errno(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
   ssize_t read(int fd, void* data, std::size_t bytes, std::uint64_t offset) override {
     return or_errno(::pread(fd, data, bytes, static_cast<off_t>(offset)));
   }

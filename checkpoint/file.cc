@@ -94,7 +94,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(path_) 
 
 void OutputFile::check(int error) const {
   if (error == 0) return;
-  refuse_file(has_no_room(-error) ? "checkpoint.unfinished" : "checkpoint.write",
+  refuse_file(is_storage_error(-error) ? "checkpoint.unfinished" : "checkpoint.write",
               fmt::format("cannot write {}: {}", path_, new_file_error_text(-error)));
 }
 

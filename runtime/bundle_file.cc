@@ -63,7 +63,8 @@ std::uint64_t write_bundle_file(const std::string& path, std::vector<BundleEntry
   const Bytes bytes = encode(path, std::move(entries), tables, texts);
   const int error = publish_bundle(path, bytes);
   if (error < 0) {
-    refuse(ErrorCategory::kFile, has_no_room(-error) ? "bundle.unfinished" : "bundle.unwritable",
+    refuse(ErrorCategory::kFile,
+           is_storage_error(-error) ? "bundle.unfinished" : "bundle.unwritable",
            fmt::format("cannot write {}: {}", path, new_file_error_text(-error)));
   }
   return bytes.size();

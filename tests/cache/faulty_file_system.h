@@ -37,6 +37,12 @@ class FaultyFileSystem : public FileSystem {
     const int result = real_.close(fd);
     return error != 0 ? -error : result;
   }
+  int duplicate(int fd) override {
+    if (const int error = next("duplicate")) return -error;
+    const int copy = real_.duplicate(fd);
+    if (copy >= 0) open_files.insert(copy);
+    return copy;
+  }
   ssize_t read(int fd, void* data, std::size_t bytes, std::uint64_t offset) override {
     if (const int error = next("read")) return -error;
     return real_.read(fd, data, portion(bytes), offset);

@@ -9,7 +9,9 @@
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/file_io.h"
@@ -165,25 +167,104 @@ TEST(NewFile, AHandlerOfASignalCanRemoveTemporaryNames) {
   EXPECT_LT(file.publish(), 0);
 }
 
-TEST_P(NewFileTest, AnyCallThatFailsLeavesWhatWasThere) {
-  for (const std::string failing : {"write", "sync", "rename"}) {
+// Each file has a name of its own to be removed, whoever was listed there before.
+TEST(NewFile, WhatAHandlerRemovedIsForgottenAlone) {
+  const TempFolder folder;
+  WithoutUnnamed files;
+  std::optional<NewFile> removed(std::in_place, folder / "removed", files);
+  ASSERT_EQ(write_text(*removed), 0);
+  unlink_new_files();
+  NewFile file(folder / "new", files);
+  ASSERT_EQ(write_text(file), 0);
+  removed.reset();
+  unlink_new_files();
+  EXPECT_TRUE(names_in(folder).empty());
+}
+
+// A signal may come right after a file without a name has got one.
+TEST(NewFile, AHandlerOfASignalCanRemoveTheNameOfALink) {
+  struct SignalAfterLink : testing::FaultyFileSystem {
+    int link(int fd, int at, const std::string& path) override {
+      const int error = FaultyFileSystem::link(fd, at, path);
+      if (error == 0) unlink_new_files();
+      return error;
+    }
+  };
+  const TempFolder folder;
+  write_bytes(folder / "new", Bytes(10));
+  SignalAfterLink files;
+  NewFile file(folder / "new", files);
+  ASSERT_EQ(write_text(file), 0);
+  if (names_in(folder).size() != 1) GTEST_SKIP() << "no files without a name here";
+  EXPECT_EQ(file.publish(), -ENOENT);
+  EXPECT_EQ(names_in(folder), std::vector<std::string>{"new"});
+  EXPECT_EQ(read_bytes(folder / "new").size(), 10U);
+}
+
+// Another one of that name removes what nobody holds, at any moment of this one.
+TEST_P(NewFileTest, AnotherOfThatNameMayBeginWhileItIsPublished) {
+  for (const std::string moment : {"sync", "lock", "link", "close", "rename"}) {
     write_bytes(folder_ / "new", Bytes(10));
     WithoutUnnamed without;
     testing::FaultyFileSystem with;
-    testing::FaultyFileSystem& failing_files = GetParam() ? with : without;
-    failing_files.fault = [&](const std::string& call, int) {
-      return call == failing ? ENOSPC : 0;
+    testing::FaultyFileSystem& own_files = GetParam() ? with : without;
+    NewFile file(folder_ / "new", own_files);
+    ASSERT_EQ(write_text(file), 0);
+    own_files.fault = [&](const std::string& call, int) {
+      if (call == moment) {
+        NewFile other(folder_ / "new", files());
+        EXPECT_EQ(other.open(0666), 0);
+      }
+      return 0;
     };
-    {
-      NewFile file(folder_ / "new", failing_files);
-      int error = write_text(file);
-      if (error == 0) error = file.publish();
-      EXPECT_EQ(error, -ENOSPC) << failing;
-      EXPECT_TRUE(has_no_room(-error));
+    EXPECT_EQ(file.publish(), 0) << moment;
+    EXPECT_EQ(read_bytes(folder_ / "new"), kText) << moment;
+    EXPECT_EQ(names_in(folder_), std::vector<std::string>{"new"}) << moment;
+  }
+}
+
+// A file system may have no locks.
+TEST_P(NewFileTest, WithoutLocksItTakesItsPlace) {
+  write_bytes(folder_ / "new", Bytes(10));
+  WithoutUnnamed without;
+  testing::FaultyFileSystem with;
+  testing::FaultyFileSystem& own_files = GetParam() ? with : without;
+  own_files.fault = [](const std::string& call, int) { return call == "lock" ? ENOLCK : 0; };
+  NewFile file(folder_ / "new", own_files);
+  ASSERT_EQ(write_text(file), 0);
+  EXPECT_EQ(file.publish(), 0);
+  EXPECT_EQ(read_bytes(folder_ / "new"), kText);
+  EXPECT_EQ(names_in(folder_), std::vector<std::string>{"new"});
+}
+
+TEST_P(NewFileTest, AnyCallThatFailsLeavesWhatWasThere) {
+  std::vector<std::string> calls = {"write", "sync", "duplicate", "close", "rename"};
+  if (GetParam()) calls.emplace_back("link");
+  for (const std::string& failing : calls) {
+    for (const bool is_there : {true, false}) {
+      if (GetParam() && !is_there && failing == "rename") continue;  // it gets its name at once
+      SCOPED_TRACE(failing + (is_there ? ", replaced" : ", new"));
+      std::filesystem::remove(folder_ / "new");
+      if (is_there) write_bytes(folder_ / "new", Bytes(10));
+      WithoutUnnamed without;
+      testing::FaultyFileSystem with;
+      testing::FaultyFileSystem& failing_files = GetParam() ? with : without;
+      failing_files.fault = [&](const std::string& call, int) {
+        return call == failing ? ENOSPC : 0;
+      };
+      {
+        NewFile file(folder_ / "new", failing_files);
+        int error = write_text(file);
+        if (error == 0) error = file.publish();
+        EXPECT_EQ(error, -ENOSPC);
+        EXPECT_TRUE(is_storage_error(-error));
+      }
+      if (is_there) {
+        EXPECT_EQ(read_bytes(folder_ / "new").size(), 10U);
+      }
+      EXPECT_EQ(names_in(folder_).size(), is_there ? 1U : 0U);
+      EXPECT_TRUE(failing_files.open_files.empty());
     }
-    EXPECT_EQ(read_bytes(folder_ / "new").size(), 10U) << failing;
-    EXPECT_EQ(names_in(folder_).size(), 1U) << failing;
-    EXPECT_TRUE(failing_files.open_files.empty()) << failing;
   }
 }
 
