@@ -1,6 +1,7 @@
 #include "runtime/elf_file.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "cache/digest.h"
+#include "cache/file_system.h"
 
 namespace heddle {
 namespace {
@@ -113,9 +115,22 @@ constexpr int own_machine() {
 #endif
 }
 
+// The system's reason; "" where the file can be read.
+std::string why_unreadable(const std::string& path) {
+  FileSystem& files = posix_file_system();
+  const int flags = O_RDONLY | O_CLOEXEC;
+  const Fd fd(&files, retry_interrupted([&] { return files.open(AT_FDCWD, path, flags, 0); }));
+  if (!fd) return error_text(fd.error());
+  char first = 0;
+  const ssize_t got = retry_interrupted([&] { return files.read(fd.get(), &first, 1, 0); });
+  return got < 0 ? error_text(static_cast<int>(-got)) : "";
+}
+
 }  // namespace
 
 std::string why_not_loadable(const std::string& path) {
+  const std::string unreadable = why_unreadable(path);
+  if (!unreadable.empty()) return "it cannot be read: " + unreadable;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(0, file.tellg()));
   const auto header = read_header(file);

@@ -16,9 +16,9 @@ std::string read_build_id(const std::string& path);
 // the file cannot be read or is no such file. Any thread.
 std::string read_file_identity(const std::string& path);
 
-// Why dlopen() must not be tried: the file is no 64-bit ELF file, is for another processor, or
-// lacks bytes of what the loader would map, where reading them is a SIGBUS. "" where none of this
-// is so. Any thread.
+// Why dlopen() must not be tried: the file cannot be read, is no 64-bit ELF file, is for another
+// processor, or lacks bytes of what the loader would map, where reading them is a SIGBUS. "" where
+// none of this is so. Any thread.
 std::string why_not_loadable(const std::string& path);
 
 }  // namespace heddle

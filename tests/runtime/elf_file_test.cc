@@ -157,7 +157,9 @@ TEST(ElfFileTest, AFileOfAnotherMachineIsNotLoadable) {
   std::memcpy(file.data() + offsetof(Elf64_Ehdr, e_machine), &other, sizeof other);
   EXPECT_NE(why_not_loadable(folder.write("other", file)).find("processor"), std::string::npos);
   EXPECT_NE(why_not_loadable(folder.write("text", "text")), "");
-  EXPECT_NE(why_not_loadable((folder.path() / "missing").string()), "");
+  const std::string missing = (folder.path() / "missing").string();
+  EXPECT_EQ(why_not_loadable(missing), "it cannot be read: No such file or directory");
+  EXPECT_EQ(why_not_loadable(folder.path().string()), "it cannot be read: Is a directory");
 }
 
 TEST(ElfFileTest, GivesNothingForWhatIsNoElfFile) {
