@@ -33,7 +33,9 @@ std::optional<UnreadFile> unread_file_in(const std::string& folder) {
     if (at.depth() == kDeepest) at.disable_recursion_pending();
     std::optional<UnreadFile> file = unread_file_at(at->path().string());
     if (!file) continue;
-    const std::uintmax_t bytes = at->is_regular_file(none) ? at->file_size(none) : 0;
+    std::error_code unknown;
+    std::uintmax_t bytes = at->is_regular_file(none) ? at->file_size(unknown) : 0;
+    if (unknown) bytes = 0;
     // Of files of one size the first one by name: folders have no order.
     const bool before = !largest || bytes > most || (bytes == most && file->path < largest->path);
     if (!before) continue;

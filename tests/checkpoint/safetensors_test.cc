@@ -1,8 +1,13 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <climits>
+#include <filesystem>
 #include <random>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/unread_file.h"
 #include "heddle/error.h"
 #include "tests/checkpoint/test_util.h"
 
@@ -149,6 +154,27 @@ TEST(Safetensors, OtherFormatsAreNamed) {
   // A name alone says nothing of a file that is what is read.
   write_file(folder / "m.bin", safetensors(kGood, "abcdefgh"));
   EXPECT_NO_THROW(SafetensorsFile(folder / "m.bin"));
+}
+
+// Of a file that is too deep for its size to be asked for, the size is not known.
+TEST(Safetensors, AFileOfUnknownSizeIsNotTheLargest) {
+  const TemporaryFolder folder;
+  std::string deep = folder / "";
+  while (deep.size() + 200 < PATH_MAX - 20) deep += std::string(199, 'd') + '/';
+  deep += std::string(PATH_MAX - 20 - deep.size(), 'e');
+  std::filesystem::create_directories(deep);
+  write_file(deep + "/m.gguf", "some");
+  const int place = ::open(deep.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(place, 0);
+  const char* const hidden = "of-a-long-name.onnx";
+  const int file = ::openat(place, hidden, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  EXPECT_GE(file, 0);
+  ::close(file);
+  const auto found = unread_file_in(deep);
+  EXPECT_EQ(::unlinkat(place, hidden, 0), 0);
+  ::close(place);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->format->name, "GGUF");
 }
 
 TEST(Safetensors, EveryTruncationIsAnError) {

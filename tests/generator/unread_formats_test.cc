@@ -136,7 +136,8 @@ TEST(UnreadFormats, Tensors) {
       {"l.weight_scale", ""},
       {"l.scales", ""},
       {"l.weight.quant_state.bitsandbytes__nf4", "bitsandbytes"},
-      {"l.weight.quant_state.bitsandbytes__fp4", "bitsandbytes"}};
+      {"l.weight.quant_state.bitsandbytes__fp4", "bitsandbytes"},
+      {"l.weight.quant_state.bitsandbytes__int8", "bitsandbytes"}};
   for (const auto& [tensor, name] : cases) EXPECT_EQ(named(tensor), name) << tensor;
   there = {"l.biases", "l.scales", "m.weights_scaling_factor"};
   for (const char* tensor : {"l.weight", "l.scales", "l.biases"}) EXPECT_EQ(named(tensor), "MLX");
@@ -161,6 +162,12 @@ TEST(UnreadFormats, Files) {
       {"tf_model.h5", "TensorFlow"},
       {"model.safetensors", ""},
       {"config.json", ""},
+      {"pom.xml", ""},
+      {"training_args.bin", ""},
+      {"optimizer.bin", ""},
+      {"scheduler.bin", ""},
+      {"scheduler.pt", ""},
+      {"rng_state_0.pth", ""},
       {"tokenizer.model", ""}};
   for (const auto& [file, name] : cases)
     EXPECT_EQ(name_of(format_of_file_name(file)), name) << file;
