@@ -20,6 +20,7 @@ SampleOptions small_options(unsigned seed) {
   options.sizes.positions = 256;
   options.sizes.group = 64;
   options.seed = seed;
+  options.keep_values = true;
   return options;
 }
 

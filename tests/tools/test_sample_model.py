@@ -1,6 +1,7 @@
 """heddle sample-model: every format is a checkpoint that all other commands take."""
 
 import json
+import os
 import pathlib
 import subprocess
 import unittest
@@ -51,6 +52,20 @@ class SampleModelTest(CommandTest):
         self.assertEqual(content(self.sample(name="b")[0]), first)
         other = content(self.sample("--seed", "2", name="c")[0])
         self.assertEqual((other[0], other[1] == first[1]), (first[0], False))
+
+    def test_memory_is_little_more_than_the_file(self):
+        """Values in FP32 would be eight times as much as codes of 4 bits."""
+        def peak_and_size(layers):
+            folder = self.folder / str(layers)
+            command = [HEDDLE, "sample-model", str(folder), "--layers", str(layers)]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                                  env=self.environment) as child:
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0)
+            return usage.ru_maxrss * 1024, (folder / "model.safetensors").stat().st_size
+        few, many = peak_and_size(1), peak_and_size(60)
+        self.assertLess(many[0] - few[0], 2 * (many[1] - few[1]))
 
     def test_every_command_takes_it(self):
         for name in FORMATS:

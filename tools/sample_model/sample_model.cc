@@ -60,8 +60,8 @@ class SampleBuilder {
   // A matrix whose products keep the size of what they multiply.
   void quantised(const std::string& name, std::size_t n, std::size_t k) {
     if (options_.method == SampleMethod::kEightBits) {
-      made_.values[name] = add_eight_bits(options_.eight_bits, name, n, k, options_.scales_bf16,
-                                          random_, &made_.tensors);
+      keep(name, add_eight_bits(options_.eight_bits, name, n, k, options_.scales_bf16, random_,
+                                &made_.tensors));
       return;
     }
     SampleLayer layer =
@@ -79,6 +79,12 @@ class SampleBuilder {
          options_.method == SampleMethod::kAwq ? awq(layer, name) : gptq(layer, name, true)) {
       made_.tensors.push_back(std::move(tensor));
     }
+    if (options_.keep_values) made_.values[name] = values_of(layer);
+  }
+
+  static SampleMatrix values_of(const SampleLayer& layer) {
+    const std::size_t n = layer.n;
+    const std::size_t k = layer.k;
     SampleMatrix matrix{n, k, std::vector<float>(n * k)};
     for (std::size_t row = 0; row < n; ++row) {
       for (std::size_t column = 0; column < k; ++column) {
@@ -90,7 +96,11 @@ class SampleBuilder {
             static_cast<float>(float16_to_double(kBinary16, layer.scales[meta]));
       }
     }
-    made_.values[name] = std::move(matrix);
+    return matrix;
+  }
+
+  void keep(const std::string& name, SampleMatrix values) {
+    if (options_.keep_values) made_.values[name] = std::move(values);
   }
 
   // Values that 16 bits hold.
@@ -104,7 +114,7 @@ class SampleBuilder {
       exact.push_back(static_cast<float>(float16_to_double(format, bits.back())));
     }
     const auto columns = static_cast<std::size_t>(shape.back());
-    made_.values[name] = {values.size() / columns, columns, std::move(exact)};
+    keep(name, {values.size() / columns, columns, std::move(exact)});
     made_.tensors.push_back({name, options_.bf16 ? TensorType::kBf16 : TensorType::kF16,
                              std::move(shape), bytes_of_values(bits)});
   }

@@ -44,16 +44,17 @@ struct SampleOptions {
   bool bf16 = false;         // what is not quantised; else FP16
   bool scales_bf16 = false;  // of INT8 weights, as compressed-tensors writes them; else FP32
   unsigned seed = 1;
+  bool keep_values = false;  // fills SampleWeights::values
 };
 
 struct SampleWeights {
   std::vector<SampleTensor> tensors;
-  // What they stand for: of a matrix by its module, "model.layers.0.self_attn.q_proj", of another
-  // tensor by its name, "model.norm.weight".
+  // What they stand for, with SampleOptions::keep_values: of a matrix by its module,
+  // "model.layers.0.self_attn.q_proj", of another tensor by its name, "model.norm.weight".
   std::map<std::string, SampleMatrix> values;
 };
 
-// The same options give the same bytes.
+// With one standard library the same options give the same bytes: its distributions are its own.
 SampleWeights sample_weights(const SampleOptions& options);
 nlohmann::ordered_json sample_config(const SampleOptions& options);
 
