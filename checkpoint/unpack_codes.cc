@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "packing/config.h"
+
 namespace heddle {
 namespace {
 
@@ -208,6 +210,13 @@ void unpack_codes(const PackedCodes& packed, std::int64_t first, std::int64_t ro
     default:
       return unpack_slowly(packed, first, rows, 0, packed.k, out);
   }
+}
+
+// The kernels' rule, which is of words of 32 bits: fields do not lie across these, so that longer
+// and shorter words have the same bits over and over.
+std::uint64_t gptq_word_bias(int bits, int word_bits) {
+  const std::uint64_t word = device::GptqZeroBias{bits, 1}.of_word();
+  return (word << 32 | word) & (~std::uint64_t{0} >> (64 - word_bits));
 }
 
 }  // namespace heddle

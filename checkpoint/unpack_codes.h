@@ -34,11 +34,8 @@ void unpack_codes(const PackedCodes& packed, std::int64_t first, std::int64_t ro
 
 // GPTQ's first version takes one from every zero point, with one subtraction from each word: a
 // field of 0 borrows from the next. This number, added to the word, gives all of them back. It is 0
-// where fields lie across words: those lose one each, modulo 2^bits.
-constexpr std::uint64_t gptq_word_bias(int bits, int word_bits) {
-  const std::uint64_t word = ~std::uint64_t{0} >> (64 - word_bits);
-  return word_bits % bits == 0 ? word / ((std::uint64_t{1} << bits) - 1) : 0;
-}
+// where fields lie across words: those lose one each, modulo 2^bits. Words have 8 to 64 bits.
+std::uint64_t gptq_word_bias(int bits, int word_bits);
 
 // Value i of a stream of `bits`-wide values whose words lie `stride` apart.
 inline std::uint32_t stream_value(const std::uint32_t* words, std::int64_t stride, int bits,

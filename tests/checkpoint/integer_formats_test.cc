@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/integer_layer.h"
+#include "checkpoint/unpack_codes.h"
 #include "heddle/error.h"
 #include "tests/checkpoint/quantised_formats.h"
 
@@ -112,6 +114,18 @@ TEST(IntegerFormats, ContradictionsNameTheLayer) {
           EXPECT_NE(std::string(error.what()).find("deep.l"), std::string::npos) << error.what();
         }
       }
+    }
+  }
+}
+
+TEST(IntegerFormats, TheBiasOfAWordHasAOneInEachFieldThatLiesInIt) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const int word_bits : {8, 16, 32, 64}) {
+      std::uint64_t ones = 0;
+      if (word_bits % bits == 0) {
+        for (int at = 0; at < word_bits; at += bits) ones |= std::uint64_t{1} << at;
+      }
+      EXPECT_EQ(gptq_word_bias(bits, word_bits), ones) << bits << ' ' << word_bits;
     }
   }
 }
