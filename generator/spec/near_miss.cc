@@ -82,20 +82,6 @@ constexpr OtherName kOtherNames[] = {
     {"sm80", {"ampere"}},
     {"sm90", {"hopper"}},
     {"wgmma", {"hopper"}},
-    // Commands and options.
-    {"compile", {"build"}},
-    {"benchmark", {"bench"}},
-    {"time", {"bench"}},
-    {"gpus", {"targets"}},
-    {"devices", {"targets"}},
-    {"pack", {"repack"}},
-    {"convert", {"repack", "dequantize"}},
-    {"source", {"render"}},
-    {"ptx", {"inspect"}},
-    {"test", {"run"}},
-    {"gpu", {"target", "targets"}},
-    {"arch", {"target", "targets"}},
-    {"device", {"target", "targets"}},
 };
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "generator/spec/near_miss.h"
@@ -12,6 +13,39 @@
 
 namespace heddle {
 namespace {
+
+// What others call commands and options of Heddle, without dashes.
+struct OtherWord {
+  std::string_view word;
+  std::array<std::string_view, 2> means;  // those that there are where the word stands count
+};
+constexpr OtherWord kOtherWords[] = {
+    {"compile", {"build"}},
+    {"benchmark", {"bench"}},
+    {"time", {"bench"}},
+    {"gpus", {"targets"}},
+    {"devices", {"targets"}},
+    {"pack", {"repack"}},
+    {"convert", {"repack", "dequantize"}},
+    {"source", {"render"}},
+    {"ptx", {"inspect"}},
+    {"test", {"run"}},
+    {"gpu", {"target", "targets"}},
+    {"arch", {"target", "targets"}},
+    {"device", {"target", "targets"}},
+};
+
+std::vector<std::string_view> meant_words(std::string_view word,
+                                          const std::vector<std::string>& names) {
+  std::vector<std::string_view> meant;
+  for (const OtherWord& other : kOtherWords) {
+    if (edit_distance(other.word, word) != 0) continue;  // the case of letters does not count
+    for (const std::string_view name : other.means) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) meant.push_back(name);
+    }
+  }
+  return meant.empty() ? near_misses(word, {names.begin(), names.end()}) : meant;
+}
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
@@ -37,7 +71,7 @@ std::vector<std::string> names_of_options(const CLI::App& app) {
 std::string suggestion(std::string_view word, const std::vector<std::string>& names,
                        const std::string& dashes = "") {
   std::vector<std::string> shown;
-  for (const std::string_view near : near_misses(word, {names.begin(), names.end()})) {
+  for (const std::string_view near : meant_words(word, names)) {
     shown.push_back(fmt::format("\"{}{}\"", dashes, near));
   }
   return shown.empty() ? "" : fmt::format(" (did you mean {}?)", fmt::join(shown, " or "));
