@@ -25,13 +25,27 @@ std::string count_problem(const std::string& text) {
   return fmt::format("takes whole numbers from 1 on, not \"{}\"", text);
 }
 
+// The name of a check that lets all pass and marks the option.
+constexpr const char* kMayBeEmpty = "may be empty";
+
+bool may_be_empty(CLI::Option& option) {
+  try {
+    return option.get_validator(kMayBeEmpty) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
 }  // namespace
+
+void allow_empty_values(CLI::Option* option) {
+  option->check(CLI::Validator([](std::string&) { return std::string(); }, "", kMayBeEmpty));
+}
 
 void refuse_empty_values(CLI::App& command) {
   const auto problem = [](const std::string& text) { return text.empty() ? "is empty" : ""; };
   for (CLI::Option* option : command.get_options()) {
-    const bool is_program = option->get_positional() && option->get_name() == "COMMAND";
-    if (option->get_items_expected_max() > 0 && !is_program) option->check(problem);
+    if (option->get_items_expected_max() > 0 && !may_be_empty(*option)) option->check(problem);
   }
   const auto all = [](const CLI::App* /*subcommand*/) { return true; };
   for (CLI::App* subcommand : command.get_subcommands(all)) refuse_empty_values(*subcommand);

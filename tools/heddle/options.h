@@ -34,8 +34,9 @@ struct CompileOptions {
 };
 
 // Of the command and its subcommands, whose options are all there: no value may be an empty text,
-// but for the words of a COMMAND, which are another program's.
+// but for options that allow_empty_values() marked before.
 void refuse_empty_values(CLI::App& command);
+void allow_empty_values(CLI::Option* option);
 
 void add_json_option(CLI::App& command, bool* json);
 void add_target_option(CLI::App& command, std::string* target);

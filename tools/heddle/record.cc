@@ -19,6 +19,7 @@
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
+#include "tools/heddle/options.h"
 
 extern char** environ;
 
@@ -90,8 +91,10 @@ void add_record_command(CLI::App& app, Action* action) {
                    "the record; specs are added to one that is there")
       ->type_name("FILE")
       ->required();
-  command->add_option("COMMAND", options->command, "what to run, with its arguments, after --")
-      ->required();
+  CLI::Option* const program =
+      command->add_option("COMMAND", options->command, "what to run, with its arguments, after --");
+  program->required();
+  allow_empty_values(program);  // they are another program's
   command->positionals_at_end();
   command->footer(
       "The command's exit code is this command's. Its standard streams are its own.\n"
