@@ -27,6 +27,11 @@ void write_line(LogLevel level, std::string_view text) {
 
 }  // namespace
 
+static_assert(static_cast<int>(LogLevel::kDebug) == static_cast<int>(LogThreshold::kDebug) &&
+              static_cast<int>(LogLevel::kInfo) == static_cast<int>(LogThreshold::kInfo) &&
+              static_cast<int>(LogLevel::kWarning) == static_cast<int>(LogThreshold::kWarning) &&
+              static_cast<int>(LogLevel::kError) == static_cast<int>(LogThreshold::kError));
+
 bool is_told(LogLevel level, LogThreshold threshold) noexcept {
   return static_cast<int>(level) >= static_cast<int>(threshold);
 }
