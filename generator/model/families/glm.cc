@@ -87,7 +87,7 @@ const std::vector<FamilyRow>& glm_relatives() {
                     kKvHeadsGiven,
                     {"experts", "n_routed_experts"},
                     {"expert_inner", "moe_intermediate_size"}},
-          .mixers = {{.linears = self_attention(kAttentionBias),
+          .mixers = {{.linears = self_attention("attention_bias ?? model_type == 'glm4v_moe_text'"),
                       .attention = {.qk_norm = QkNorm::kHead,
                                     .qk_norm_when = "use_qk_norm ?? false",
                                     .append_norms = true,

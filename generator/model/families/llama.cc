@@ -201,7 +201,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "StableLM",
           .model_types = {"stablelm"},
-          .names = {{"usual_epsilon", "0.00001"}},
+          .names = {{"usual_kv_heads", "32"}, {"usual_epsilon", "0.00001"}, kKvHeadsGiven},
           .mixers = {{.linears = self_attention("use_qkv_bias ?? false"),
                       .attention = {.qk_norm = QkNorm::kEachHead,
                                     .qk_norm_when = "qk_layernorm ?? false",
