@@ -7,6 +7,7 @@
 
 #include "decode_attention/config.h"
 #include "generator/families/configuration.h"
+#include "generator/families/decode_attention/config.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
@@ -19,20 +20,18 @@ using device::DecodeAttentionConfig;
 using device::kAttentionTile;
 using device::kMostSequences;
 
-// Lengths and what follows from them stay far below 2^31.
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
-
 // Largest number of tokens of all sequences together: the kernel counts them in 32 bits.
 constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
 
 // Tokens that a sequence may have.
 std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
   const bool paged = kv.layout == KvLayout::kPaged;
-  return std::min(paged ? cache.table_stride * kv.page_size : cache.page_tokens, kMostTokens);
+  return std::min(paged ? cache.table_stride * kv.page_size : cache.page_tokens,
+                  kMostSequenceTokens);
 }
 
 // Before their lengths are known on the device every sequence counts as full. Precondition: there
-// are at most kMostSequences of at most kMostTokens.
+// are at most kMostSequences of at most kMostSequenceTokens.
 void check_tokens(const DecodeAttentionSpec& spec, std::int64_t sequences, std::int64_t capacity) {
   const std::int64_t tiles = sequences * device::ceil_div(capacity, kAttentionTile);
   if (tiles * kAttentionTile > kMostTokensOfAll) {
@@ -104,9 +103,9 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
 
 void validate_size(const DecodeAttentionSpec& spec, const LaunchSize& size) {
   check_sequences(size.sequences, 1);
-  if (size.size < 1 || size.size > kMostTokens) {
+  if (size.size < 1 || size.size > kMostSequenceTokens) {
     refuse_launch("launch.size", fmt::format("{} tokens of a sequence are not between 1 and {}",
-                                             size.size, kMostTokens));
+                                             size.size, kMostSequenceTokens));
   }
   check_tokens(spec, size.sequences, size.size);
 }

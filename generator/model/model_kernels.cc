@@ -1,5 +1,6 @@
 // ModelBuilder: the specs of its layers' kernels.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "generator/model/byte_activations.h"
@@ -44,8 +45,13 @@ WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dty
 }  // namespace
 
 // Codes, scales and zero points of a layer without a kernel, as quantisers write them by default;
-// 0 where the scheme is not one that can be read.
+// 0 where the scheme is not one that can be read, SIZE_MAX beyond what 64 bits hold.
 std::size_t ModelBuilder::stored_bytes(const ModelLayer& layer, const Scheme* scheme) const {
+  // An element takes at most 8 bytes: its code, and a scale and a zero point of its own.
+  constexpr double kMostElements = 0x1p58;
+  const double elements = static_cast<double>(layer.n) * static_cast<double>(layer.k) *
+                          static_cast<double>(layer.matrices);
+  if (elements > kMostElements) return SIZE_MAX;
   const std::int64_t bias = layer.bias ? 2 * layer.n : 0;
   if (scheme == nullptr) {
     return static_cast<std::size_t>(layer.matrices * (2 * layer.n * layer.k + bias));

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "decode_attention/config.h"
+#include "generator/families/decode_attention/config.h"
 #include "heddle/error.h"
 #include "heddle/inspect/kv_codec.h"
 #include "heddle/inspect/plan.h"
@@ -14,20 +16,40 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kMostSequences = 1024;  // as attention kernels take
-constexpr std::int64_t kMostContext = std::int64_t{1} << 30;
+using device::kMostSequences;
+
 constexpr std::int64_t kPlainBytes = 2;  // activations, norms and embeddings have 16 bits
 constexpr std::int64_t kFloatBytes = 4;
 
 void check_load(const ModelLoad& load) {
   if (load.sequences >= 1 && load.sequences <= kMostSequences && load.context >= 1 &&
-      load.context <= kMostContext) {
+      load.context <= kMostSequenceTokens) {
     return;
   }
   throw Error(ErrorCategory::kUsage, "model.load",
               std::to_string(load.sequences) + " sequences of " + std::to_string(load.context) +
                   " tokens; allowed: 1 to " + std::to_string(kMostSequences) +
                   " sequences of 1 to 2^30 tokens");
+}
+
+constexpr std::size_t kMostBytes = (std::size_t{1} << 63) - 1;  // as users' signed numbers hold
+
+[[noreturn]] void refuse_bytes() {
+  throw Error(ErrorCategory::kUsage, "model.load",
+              "the model takes more bytes than 2^63 with this load; allowed: a smaller model, or "
+              "fewer and shorter sequences");
+}
+
+std::size_t plus(std::size_t a, std::size_t b) {
+  std::size_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum) || sum > kMostBytes) refuse_bytes();
+  return sum;
+}
+
+std::size_t times(std::int64_t count, std::size_t each) {
+  std::size_t product = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(count), each, &product)) refuse_bytes();
+  return plus(product, 0);
 }
 
 std::int64_t instances(const ModelLayer& layer) {
@@ -41,8 +63,7 @@ std::size_t gemm_bytes(const GemmSpec& gemm, std::int64_t matrices) {
                               (gemm.act_order ? kFloatBytes * gemm.shape.k : 0) +
                               (gemm.pre_scale ? kPlainBytes * gemm.shape.k : 0) +
                               (is_static ? kFloatBytes : 0);
-  return static_cast<std::size_t>(matrices) * weight_layout(gemm).total_bytes +
-         static_cast<std::size_t>(beside);
+  return plus(times(matrices, weight_layout(gemm).total_bytes), static_cast<std::size_t>(beside));
 }
 
 // Elements of all weights of norms.
@@ -90,12 +111,16 @@ class SizeBuilder {
   }
 
   ModelSize finish() {
-    for (const ModelWeightSize& weights : size_.weights) size_.weight_bytes += weights.bytes;
-    for (const ModelCacheSize& cache : size_.caches) size_.cache_bytes += cache.bytes;
+    for (const ModelWeightSize& weights : size_.weights) {
+      size_.weight_bytes = plus(size_.weight_bytes, weights.bytes);
+    }
+    for (const ModelCacheSize& cache : size_.caches) {
+      size_.cache_bytes = plus(size_.cache_bytes, cache.bytes);
+    }
     for (const ModelWorkspaceSize& workspace : size_.workspaces) {
       size_.workspace_bytes = std::max(size_.workspace_bytes, workspace.bytes);
     }
-    size_.bytes = size_.weight_bytes + size_.cache_bytes + size_.workspace_bytes;
+    size_.bytes = plus(plus(size_.weight_bytes, size_.cache_bytes), size_.workspace_bytes);
     return std::move(size_);
   }
 
@@ -108,7 +133,7 @@ class SizeBuilder {
   void add_uncounted(const std::string& name, const std::string& reason);
   void assume(const std::string& what);
   void add(ModelWeightSize weights) {
-    weights.bytes = static_cast<std::size_t>(weights.count) * weights.each;
+    weights.bytes = times(weights.count, weights.each);
     size_.weights.push_back(std::move(weights));
   }
   std::size_t cache_bytes(const Spec& spec, std::int64_t pages, std::int64_t page_tokens) const;
@@ -177,8 +202,11 @@ std::size_t SizeBuilder::cache_bytes(const Spec& spec, std::int64_t pages,
   const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
   std::size_t bytes = 0;
   for (const KvTensorLayout* tensor : {&layout.k, &layout.v}) {
-    bytes += tensor->code_bytes(pages, page_tokens) + tensor->scale_bytes(pages, page_tokens);
-    if (tensor->residual_row_bytes != 0) bytes += tensor->residual_bytes(load_.sequences);
+    bytes = plus(bytes, tensor->code_bytes(pages, page_tokens));
+    bytes = plus(bytes, tensor->scale_bytes(pages, page_tokens));
+    if (tensor->residual_row_bytes != 0) {
+      bytes = plus(bytes, tensor->residual_bytes(load_.sequences));
+    }
   }
   return bytes;
 }
@@ -193,7 +221,7 @@ void SizeBuilder::add_cache(const Spec& spec, std::int64_t window, std::int64_t 
   const std::int64_t pages = load_.sequences * (paged ? runs(load_.context, page) : 1);
   ModelCacheSize cache{spec.name(), count,  pages, page, cache_bytes(spec, pages, page),
                        0,           window, 0};
-  cache.bytes = static_cast<std::size_t>(count) * cache.each;
+  cache.bytes = times(count, cache.each);
   cache.each_in_window = cache.each;
   if (window != 0 && paged) {
     // The window may begin and end within pages.
@@ -223,9 +251,10 @@ void SizeBuilder::add_caches(const Model& model) {
     for (const int index : layer.layers) ++counts[windows[index]];
     for (const auto& [window, count] : counts) add_cache(spec, window, count);
     if (!counts.empty() && counts.rbegin()->first != 0) {
-      assume(
-          "layers with a window hold all tokens, since one block table serves all layers; with a "
-          "table of their own they need only the pages of their window");
+      assume(spec.kv().layout == KvLayout::kPaged
+                 ? "layers with a window hold all tokens, since one block table serves all layers; "
+                   "with a table of their own they need only the pages of their window"
+                 : "a contiguous cache holds all tokens, also of layers with a window");
     }
   }
   for (const ModelBlock& block : model.blocks) {

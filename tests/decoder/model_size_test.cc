@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config_files.h"
@@ -162,6 +164,58 @@ TEST(ModelSize, RefusesLoadsThatNoKernelTakes) {
       EXPECT_EQ(error.code(), "model.load");
     }
   }
+}
+
+std::string refusal_of(const std::string& config, const std::string& kv, const ModelLoad& load) {
+  try {
+    ModelConfigTexts texts;
+    texts.config = config;
+    texts.plain_too = true;
+    const Model cache = kv.empty() ? Model() : cache_model_from_config(config, kv);
+    const ModelSize size =
+        model_size(model_from_config(texts), cache, target_from_name("h200"), load);
+    return std::to_string(size.bytes) + " bytes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "model.load");
+    return error.what();
+  }
+}
+
+TEST(ModelSize, RefusesWhatHasMoreBytesThanANumberHolds) {
+  const std::string deep = R"({"model_type": "llama", "torch_dtype": "bfloat16",
+      "hidden_size": 32768, "intermediate_size": 128, "num_hidden_layers": 4096, "vocab_size": 128,
+      "num_attention_heads": 128, "num_key_value_heads": 128, "rms_norm_eps": 1e-5})";
+  const ModelLoad most = {1024, std::int64_t{1} << 30};
+  EXPECT_NE(refusal_of(deep, R"({"dtype": "fp16"})", most).find("2^63"), std::string::npos);
+  EXPECT_NE(refusal_of(deep, R"({"dtype": "int8"})", most).find("2^63"), std::string::npos);
+  EXPECT_NE(refusal_of(deep, "", most).find(" bytes"), std::string::npos);
+  // 2^14 experts of 2^18 x 2^18 elements in every layer.
+  const std::string wide = R"({"model_type": "mixtral", "torch_dtype": "bfloat16",
+      "hidden_size": 262144, "intermediate_size": 262144, "num_hidden_layers": 4096,
+      "vocab_size": 128, "num_attention_heads": 1024, "num_key_value_heads": 8,
+      "num_local_experts": 16384, "num_experts_per_tok": 2, "rms_norm_eps": 1e-5})";
+  EXPECT_NE(refusal_of(wide, "", {1, 1}).find("2^63"), std::string::npos);
+}
+
+TEST(ModelSize, OnlyPagesCanBeGivenUpBehindAWindow) {
+  const std::string config = R"({"model_type": "mistral", "torch_dtype": "bfloat16",
+      "hidden_size": 256, "intermediate_size": 640, "num_hidden_layers": 2, "vocab_size": 128,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "sliding_window": 128,
+      "rms_norm_eps": 1e-5})";
+  const auto size_with = [&](const char* kv) {
+    return model_size({}, cache_model_from_config(config, kv), target_from_name("h200"), {1, 4096});
+  };
+  const auto says = [](const ModelSize& size, const char* part) {
+    return std::any_of(size.assumptions.begin(), size.assumptions.end(),
+                       [&](const std::string& what) { return what.find(part) != what.npos; });
+  };
+  const ModelSize paged = size_with(R"({"dtype": "int8"})");
+  EXPECT_LT(paged.caches.at(0).each_in_window, paged.caches.at(0).each);
+  EXPECT_TRUE(says(paged, "block table"));
+  const ModelSize contiguous = size_with(R"({"dtype": "int8", "layout": "contiguous"})");
+  EXPECT_EQ(contiguous.caches.at(0).each_in_window, contiguous.caches.at(0).each);
+  EXPECT_FALSE(says(contiguous, "block table"));
+  EXPECT_TRUE(says(contiguous, "a contiguous cache holds all tokens"));
 }
 
 }  // namespace

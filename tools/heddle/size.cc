@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "decode_attention/config.h"
+#include "generator/families/decode_attention/config.h"
 #include "heddle/error.h"
 #include "heddle/model_size.h"
 #include "heddle/runtime.h"
@@ -67,8 +69,10 @@ std::string caches_table(const ModelSize& size) {
   for (const ModelCacheSize& cache : size.caches) {
     std::string name = cache.name;
     if (cache.window != 0) {
-      name += fmt::format(", window of {} tokens ({} bytes of one)", cache.window,
-                          cache.each_in_window);
+      name += fmt::format(", window of {} tokens", cache.window);
+      // A contiguous cache gives nothing up.
+      const bool gives_up = cache.each_in_window != cache.each;
+      if (gives_up) name += fmt::format(" ({} bytes of one)", cache.each_in_window);
     }
     table.add_row({std::move(name), fmt::format("{} of {} tokens", cache.pages, cache.page_tokens),
                    number_text(cache.count), bytes_text(cache.each), bytes_text(cache.bytes)});
@@ -187,10 +191,10 @@ void add_size_command(CLI::App& app, Action* action) {
       ->required();
   command->add_option("--batch", options->load.sequences, "sequences; default 1")
       ->type_name("B")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, device::kMostSequences));
   command->add_option("--context", options->load.context, "tokens of each; default 8192")
       ->type_name("TOKENS")
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(CLI::Range(std::int64_t{1}, kMostSequenceTokens));
   command
       ->add_option("--kv", options->kv,
                    "the key-value cache, as for heddle build; default int8:head")

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_
 #define HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "decode_attention/config.h"
@@ -9,6 +10,9 @@
 #include "heddle/target.h"
 
 namespace heddle {
+
+// The most tokens of a sequence: lengths and what follows from them stay far below 2^31.
+inline constexpr std::int64_t kMostSequenceTokens = std::int64_t{1} << 30;
 
 // A kernel's configuration and how many of its blocks an SM holds.
 struct AttentionChoice {
