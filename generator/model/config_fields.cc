@@ -3,18 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "generator/model/rope.h"
+
 namespace heddle {
 namespace {
-
-constexpr std::string_view kOfScalings[] = {"rope_type",        "type",
-                                            "factor",           "original_max_position_embeddings",
-                                            "attention_factor", "beta_fast",
-                                            "beta_slow",        "mscale",
-                                            "mscale_all_dim",   "truncate",
-                                            "low_freq_factor",  "high_freq_factor",
-                                            "short_factor",     "long_factor",
-                                            "short_mscale",     "long_mscale",
-                                            "mrope_section",    "mrope_interleaved"};
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -78,12 +70,12 @@ class FieldFinder {
   FieldPaths paths_;
 };
 
-// What rope.cc reads.
+// What rope_of() reads.
 void add_rope(const RopeRow& row, FieldFinder* finder) {
   if (row.when == "false") return;
   finder->add_field("original_max_position_embeddings");
   for (const char* const object : {"rope_scaling", "rope_parameters"}) {
-    for (const std::string_view member : kOfScalings) {
+    for (const std::string_view member : rope_parameter_names()) {
       finder->add_field(std::string(object).append(".").append(member));
       if (row.kind.empty()) continue;
       finder->add_field(

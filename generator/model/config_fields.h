@@ -16,7 +16,7 @@ namespace heddle {
 // Paths of fields: "hidden_size", "attn_config.alibi"; an index of a list is left out.
 using FieldPaths = std::set<std::string, std::less<>>;
 
-// Fields that change nothing of what Heddle makes or says, whatever model they are of.
+// Fields that change neither kernels nor notes, for any model.
 struct IgnoredFields {
   std::string_view why;
   std::vector<std::string_view> paths;

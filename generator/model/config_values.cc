@@ -62,6 +62,8 @@ void ConfigValues::add_missing(const ConfigValue& value, Expression expression,
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   if (missing.empty()) {
+    // What is worked out from a field that is named already.
+    if (!config_.findings().empty()) return;
     add("missing_field",
         {value.field, "the config does not say " + std::string(expression), "", "", ""});
     return;
@@ -92,6 +94,9 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
   } else if (result.number != std::floor(result.number)) {
     add("wrong_type", {result.field, "must be an integer", std::to_string(result.number), "", ""});
   } else if (result.number < static_cast<double>(min) || result.number > static_cast<double>(max)) {
+    // A value of no field is out of a range only by a field that is named already.
+    const bool follows = result.field.empty() && !config_.findings().empty();
+    if (follows) return std::max<std::int64_t>(min, 1);
     add("out_of_range",
         {result.field, what + " out of range",
          std::to_string(static_cast<std::int64_t>(std::clamp(result.number, -9e15, 9e15))),

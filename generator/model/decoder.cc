@@ -86,9 +86,7 @@ class Interpreter {
     const std::string unknown = unknown_fields(family_, config_.whole());
     if (!unknown.empty()) {
       decoder.assumptions.push_back(
-          "fields that Heddle does not know of this model type change no "
-          "results: " +
-          unknown);
+          "Heddle does not know these fields of this model type and ignores them: " + unknown);
     }
     return decoder;
   }

@@ -1,10 +1,22 @@
 #include "generator/model/rope.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace heddle {
 namespace {
+
+constexpr std::string_view kParameterNames[] = {
+    "rope_type",        "type",
+    "factor",           "original_max_position_embeddings",
+    "attention_factor", "beta_fast",
+    "beta_slow",        "mscale",
+    "mscale_all_dim",   "truncate",
+    "low_freq_factor",  "high_freq_factor",
+    "short_factor",     "long_factor",
+    "short_mscale",     "long_mscale",
+    "mrope_section",    "mrope_interleaved"};
 
 constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;  // as in a spec
 
@@ -61,7 +73,8 @@ void read_parameters(const Node& node, ModelRope* rope) {
   rope->parameters.clear();
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const Node& item = node.items[i];
-    if (node.keys[i] == "rope_theta" || node.keys[i] == "partial_rotary_factor") continue;
+    const auto& names = kParameterNames;
+    if (std::find(std::begin(names), std::end(names), node.keys[i]) == std::end(names)) continue;
     if (item.kind == Node::Kind::kInteger) {
       rope->parameters.emplace_back(node.keys[i], static_cast<double>(item.integer));
     } else if (item.kind == Node::Kind::kNumber) {
@@ -73,6 +86,8 @@ void read_parameters(const Node& node, ModelRope* rope) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> rope_parameter_names() { return kParameterNames; }
 
 ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values) {
   ModelRope rope;

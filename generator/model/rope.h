@@ -3,10 +3,16 @@
 #define HEDDLE_GENERATOR_MODEL_ROPE_H_
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "generator/model/family.h"
 
 namespace heddle {
+
+// Members of rope_scaling and rope_parameters that are read or, where they are numbers, handed to
+// the engine. Any other is unknown, and in no ModelRope.
+std::span<const std::string_view> rope_parameter_names();
 
 // The rotary embedding of layers with heads of `head_dim` elements. What the row leaves open is
 // read from rope_theta, partial_rotary_factor, rope_scaling and rope_parameters, which newer

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/error.h"
@@ -238,10 +239,16 @@ TEST(ConfigFields, AFieldThatNoRowKnowsIsTold) {
   config["query_boost"] = 2;
   config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 10000}, {"twist", 1}};
   const char* const told =
-      "fields that Heddle does not know of this model type change no results: "
+      "Heddle does not know these fields of this model type and ignores them: "
       "query_boost, rope_parameters.twist";
   EXPECT_TRUE(one_says(model_from_config(config.dump()).assumptions, told));
   EXPECT_TRUE(one_says(cache_of_config(config).assumptions, told));
+  // Nor is it handed to the engine among the numbers of the scaling.
+  config["rope_parameters"]["rope_type"] = "linear";
+  config["rope_parameters"]["factor"] = 8;
+  using Parameters = std::vector<std::pair<std::string, double>>;
+  EXPECT_EQ(model_from_config(config.dump()).blocks.at(0).attention.rope.parameters,
+            (Parameters{{"factor", 8}}));
   for (const Json& nothing : {Json(), Json(""), Json::array(), Json::object()}) {
     Json absent = config_named("llama");
     absent["query_boost"] = nothing;
@@ -353,6 +360,20 @@ TEST(ConfigFields, AFieldThatAsksForOtherLayersIsRefused) {
   config["attn_config"]["attn_type"] = "grouped_query_attention";
   EXPECT_EQ(config_error(config.dump()).problems().at(0).pointer, "/attn_config/attn_type");
   EXPECT_EQ(config_error(config.dump()).problems().at(0).value, "\"grouped_query_attention\"");
+}
+
+TEST(ConfigFields, WhatFollowsFromAMissingFieldIsNotToldBesideIt) {
+  Json config = config_named("stablelm");
+  config.erase("num_key_value_heads");
+  const Error error = config_error(config.dump());
+  ASSERT_EQ(error.problems().size(), 1U) << error.what();
+  EXPECT_EQ(error.problems().at(0).pointer, "/num_key_value_heads");
+  config = config_named("gptj");
+  config.erase("n_head");
+  const Error several = config_error(config.dump());
+  for (const Problem& problem : several.problems()) {
+    EXPECT_FALSE(problem.pointer.empty()) << problem.message;
+  }
 }
 
 TEST(ConfigFields, AWindowThatMayStartInAnyLayerHasToBeSaid) {

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <exception>
 #include <new>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
@@ -14,7 +17,8 @@
 namespace heddle {
 namespace {
 
-// What a config may take. A pattern of a hostile one may take some seconds (module_rules.h).
+// What a config may take. Patterns of a hostile one may take some seconds (kMostMatchingWork in
+// regex_program.h).
 constexpr double kMostSeconds = 15;
 
 struct ConfigFault {
@@ -25,8 +29,38 @@ void must(bool fine, const std::string& what) {
   if (!fine) throw ConfigFault{what};
 }
 
-// A refusal must say where: a pointer, or a message that names fields or layers.
-void check_refusal(const Error& error) {
+void add_keys(const Json& value, std::set<std::string, std::less<>>* keys) {
+  for (const auto& [name, member] : value.items()) {
+    if (value.is_object()) keys->insert(name);
+    if (member.is_structured()) add_keys(member, keys);
+  }
+}
+
+// Names of all fields of the texts.
+std::set<std::string, std::less<>> keys_of(const ConfigCase& config) {
+  std::set<std::string, std::less<>> keys;
+  for (const std::string* text :
+       {&config.config, &config.hf_quant_config, &config.quantize_config}) {
+    const Json value = Json::parse(*text, nullptr, false);
+    if (value.is_structured()) add_keys(value, &keys);
+  }
+  return keys;
+}
+
+bool names_one_of(std::string_view message, const std::set<std::string, std::less<>>& keys) {
+  const auto is_part = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (std::size_t at = 0; at < message.size(); ++at) {
+    const std::size_t begin = at;
+    while (at < message.size() && is_part(message[at])) ++at;
+    if (keys.count(message.substr(begin, at - begin)) != 0) return true;
+  }
+  return false;
+}
+
+// A refusal must say where: a pointer, or a message that names a field of the config.
+void check_refusal(const Error& error, const ConfigCase& config) {
   const ErrorCategory category = error.category();
   must(category == ErrorCategory::kSpec || category == ErrorCategory::kUnsupported,
        fmt::format("another error than a refusal: {}: {}", error.code(), error.what()));
@@ -35,8 +69,7 @@ void check_refusal(const Error& error) {
     must(!problem.message.empty(), "a refusal with an empty reason");
     const bool is_whole = problem.message.find("JSON") != std::string::npos ||
                           problem.message.find("document") != std::string::npos;
-    const bool names = problem.message.find('_') != std::string::npos;
-    must(!problem.pointer.empty() || is_whole || names,
+    must(!problem.pointer.empty() || is_whole || names_one_of(problem.message, keys_of(config)),
          fmt::format("a refusal that names no place: {}", error.what()));
   }
 }
@@ -68,12 +101,12 @@ void check_model(const Model& model, const Target& target, ConfigVerdict* verdic
 }
 
 template <typename Read>
-void check_read(const Target& target, ConfigVerdict* verdict, Read read) {
+void check_read(const ConfigCase& config, const Target& target, ConfigVerdict* verdict, Read read) {
   std::optional<Model> model;
   try {
     model = read();
   } catch (const Error& error) {
-    return check_refusal(error);
+    return check_refusal(error, config);
   }
   verdict->is_accepted = true;
   check_model(*model, target, verdict);
@@ -87,8 +120,9 @@ ConfigVerdict check_config(const ConfigCase& config) {
   ConfigVerdict verdict;
   try {
     const Target target = target_from_name(config.target.empty() ? "h100" : config.target);
-    check_read(target, &verdict, [&] { return model_from_config(config.texts()); });
-    check_read(target, &verdict, [&] { return cache_model_from_config(config.config, config.kv); });
+    check_read(config, target, &verdict, [&] { return model_from_config(config.texts()); });
+    check_read(config, target, &verdict,
+               [&] { return cache_model_from_config(config.config, config.kv); });
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     must(seconds <= kMostSeconds, fmt::format("{:.0f} s", seconds));
   } catch (const ConfigFault& fault) {

@@ -53,6 +53,14 @@ void add_names(const Json& value, std::set<std::string>* names) {
   }
 }
 
+// Cuts the text there, or before the character there: a case is printed as JSON, which has whole
+// characters alone.
+void cut(std::size_t size, std::string* text) {
+  const auto is_inside = [&] { return (static_cast<unsigned char>((*text)[size]) & 0xc0) == 0x80; };
+  while (size > 0 && is_inside()) --size;
+  text->resize(size);
+}
+
 }  // namespace
 
 ModelConfigTexts ConfigCase::texts() const {
@@ -136,7 +144,7 @@ ConfigCase RandomConfig::draw() {
     (one_in(random_, 2) ? drawn.hf_quant_config : drawn.quantize_config) = moved.dump();
   }
   drawn.config = config.dump();
-  if (one_in(random_, 50)) drawn.config.resize(below(random_, drawn.config.size()));
+  if (one_in(random_, 50)) cut(below(random_, drawn.config.size()), &drawn.config);
   return drawn;
 }
 

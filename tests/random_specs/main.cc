@@ -210,7 +210,10 @@ int run(const Options& options) {
       "models, {} faults\n",
       options.seed, counts.specs, counts.plans, counts.kernels, compiled, counts.configs,
       counts.models, counts.faults);
-  return counts.faults == 0 ? 0 : 1;
+  // Where none is accepted nothing but refusals was checked.
+  const bool accepts = options.config_count == 0 || counts.models > 0 || interrupted != 0;
+  if (!accepts) fmt::print(stderr, "random_specs: no config was accepted\n");
+  return counts.faults == 0 && accepts ? 0 : 1;
 }
 
 int parse_and_run(int argc, char** argv) {
