@@ -17,6 +17,7 @@ struct OtherName {
   std::string_view name;
   std::array<std::string_view, 4> means;
 };
+// Names that end with a * are those that begin so.
 constexpr OtherName kOtherNames[] = {
     // Types of elements.
     {"float16", {"fp16"}},
@@ -78,6 +79,28 @@ constexpr OtherName kOtherNames[] = {
     {"gb200", {"b200", "sm_100"}},
     {"gb300", {"b300", "sm_103"}},
     {"spark", {"gb10"}},
+    {"a2", {"sm_86"}},
+    {"a16", {"sm_86"}},
+    {"rtxa4000", {"sm_86"}},
+    {"rtxa5000", {"sm_86"}},
+    {"rtx2060*", {"sm_75"}},
+    {"rtx2070*", {"sm_75"}},
+    {"rtx2080*", {"sm_75"}},
+    {"rtx3050*", {"sm_86"}},
+    {"rtx3060*", {"sm_86"}},
+    {"rtx3070*", {"sm_86"}},
+    {"rtx3080*", {"sm_86"}},
+    {"rtx4050*", {"sm_89"}},
+    {"rtx4060*", {"sm_89"}},
+    {"rtx4070*", {"sm_89"}},
+    {"rtx4080*", {"sm_89"}},
+    {"rtx4000ada*", {"sm_89"}},
+    {"rtx5000ada*", {"sm_89"}},
+    {"rtx6000ada*", {"sm_89"}},
+    {"rtx5050*", {"sm_120"}},
+    {"rtx5060*", {"sm_120"}},
+    {"rtx5070*", {"sm_120"}},
+    {"rtx5080*", {"sm_120"}},
     {"sm75", {"turing"}},
     {"sm80", {"ampere"}},
     {"sm90", {"hopper"}},
@@ -87,7 +110,7 @@ constexpr OtherName kOtherNames[] = {
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // As kOtherNames has them, and without what a name stands in: "torch.float8_e4m3fn".
-std::string letters_of(std::string_view word) {
+std::string normalised(std::string_view word) {
   std::string text;
   for (const char c : word.substr(word.rfind('.') + 1)) {
     const char small = lower(c);
@@ -97,12 +120,17 @@ std::string letters_of(std::string_view word) {
   return text;
 }
 
+bool is_name(std::string_view name, std::string_view letters) {
+  const bool begins = name.ends_with('*');
+  return begins ? letters.starts_with(name.substr(0, name.size() - 1)) : letters == name;
+}
+
 std::vector<std::string_view> meant_by_others(std::string_view word,
                                               const std::vector<std::string_view>& candidates) {
   std::vector<std::string_view> meant;
-  const std::string letters = letters_of(word);
+  const std::string letters = normalised(word);
   for (const OtherName& other : kOtherNames) {
-    if (other.name != letters) continue;
+    if (!is_name(other.name, letters)) continue;
     for (const std::string_view name : other.means) {
       const auto found = std::find(candidates.begin(), candidates.end(), name);
       if (found != candidates.end() && meant.size() < kMostMeant) meant.push_back(*found);

@@ -76,6 +76,10 @@ TEST(Target, UnknownNamesAreListed) {
   };
   EXPECT_EQ(hint_for("h20x"), "did you mean \"h200\"?");
   EXPECT_EQ(hint_for("h20"), "did you mean \"h200\" or \"sm_90\"?");
+  EXPECT_EQ(hint_for("rtx4080"), "did you mean \"sm_89\"?");
+  EXPECT_EQ(hint_for("RTX 4070 Ti SUPER"), "did you mean \"sm_89\"?");
+  EXPECT_EQ(hint_for("rtx3060"), "did you mean \"sm_86\"?");
+  EXPECT_EQ(hint_for("rtx5070"), "did you mean \"sm_120\"?");
   EXPECT_EQ(hint_for("hopper"), "did you mean \"sm_90\"?");
   EXPECT_EQ(hint_for("mi300x"), "a GPU that is not listed is named by its architecture, as sm_90");
 }

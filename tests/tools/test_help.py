@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from command import CommandTest
+from command import ROOT, CommandTest
 
 COMMANDS = ["build", "render", "plan", "explain", "inspect", "schema", "targets", "models", "run", "bench",
             "tune", "cache", "bundle", "record", "repack", "dequantize", "size", "help", "version"]
@@ -49,6 +49,20 @@ class HelpTest(CommandTest):
             self.assertIn("--target", self.help(command))
         for words in [[c] for c in PLANNING] + [["bundle", "create"]]:
             self.assertIn("--tuned", self.help(*words))
+
+    def test_what_others_call_it_is_answered_with_words_of_heddle(self):
+        text = (ROOT / "generator/spec/near_miss.cc").read_text(encoding="utf-8")
+        table = text.split("kOtherNames[] = {")[1].split("\n};")[0]
+        rows = re.findall(r'\{"([a-z0-9*]+)", \{([^}]*)\}\},', table)
+        self.assertEqual(len(rows), len(re.findall(r'^    \{"', table, re.M)))
+        words = set(re.findall(r'"(\w+)"', self.heddle("schema", check=0).out))
+        for target in self.heddle_json("targets")["targets"]:
+            words |= {target["name"], f"sm_{target['arch']}"}
+        for command in COMMANDS + DASHED:
+            words |= {command, *re.findall(r"--([a-z-]+)", self.help(command))}
+        for name, means in rows:
+            for word in re.findall(r'"([^"]*)"', means):
+                self.assertIn(word, words, name)
 
     def test_version(self):
         text = self.heddle("--version", check=0).out
