@@ -70,11 +70,8 @@ constexpr NameRule kRules[] = {
     {"conv1d", NamePlace::kEnd, ModuleRole::kConvolution},
     {"conv2d", NamePlace::kEnd, ModuleRole::kConvolution},
     {"_conv", NamePlace::kEnd, ModuleRole::kConvolution},
-    {"wte", NamePlace::kLast, ModuleRole::kEmbedding},
     {"wpe", NamePlace::kLast, ModuleRole::kEmbedding},
     {"shared", NamePlace::kLast, ModuleRole::kEmbedding},
-    {"embed_in", NamePlace::kLast, ModuleRole::kEmbedding},
-    {"embed_tokens", NamePlace::kLast, ModuleRole::kEmbedding},
     {"embed_tokens_per_layer", NamePlace::kLast, ModuleRole::kEmbedding},
     {"embed_positions", NamePlace::kLast, ModuleRole::kEmbedding},
     {"relative_attention_bias", NamePlace::kLast, ModuleRole::kEmbedding},
@@ -93,19 +90,19 @@ constexpr NameRule kRules[] = {
     {"ln_", NamePlace::kStart, ModuleRole::kNorm},
     {"ln1", NamePlace::kLast, ModuleRole::kNorm},
     {"ln2", NamePlace::kLast, ModuleRole::kNorm},
-    {"visual", NamePlace::kInside, ModuleRole::kTower},
-    {"vision", NamePlace::kInside, ModuleRole::kTower},
-    {"audio", NamePlace::kInside, ModuleRole::kTower},
-    {"speech", NamePlace::kInside, ModuleRole::kTower},
-    {"talker", NamePlace::kInside, ModuleRole::kTower},
-    {"code2wav", NamePlace::kInside, ModuleRole::kTower},
-    {"token2wav", NamePlace::kInside, ModuleRole::kTower},
-    {"multi_modal", NamePlace::kInside, ModuleRole::kTower},
-    {"mm_", NamePlace::kInside, ModuleRole::kTower},
-    {"mlp1", NamePlace::kInside, ModuleRole::kTower},
-    {"embed_vision", NamePlace::kInside, ModuleRole::kTower},
-    {"embed_audio", NamePlace::kInside, ModuleRole::kTower},
-    {"mtp", NamePlace::kInside, ModuleRole::kTower},
+    {"visual", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"vision", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"audio", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"speech", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"talker", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"code2wav", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"token2wav", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"multi_modal", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"mm_", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"mlp1", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"embed_vision", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"embed_audio", NamePlace::kInside, ModuleRole::kTowerOrExtra},
+    {"mtp", NamePlace::kInside, ModuleRole::kTowerOrExtra},
     {"lm_head", NamePlace::kLast, ModuleRole::kLinear},
     {"shared_head.head", NamePlace::kLast, ModuleRole::kLinear},
     {"eh_proj", NamePlace::kLast, ModuleRole::kLinear},
@@ -121,7 +118,7 @@ bool ends_in(std::string_view name, std::string_view components) {
          (name.size() == components.size() || name[name.size() - components.size() - 1] == '.');
 }
 
-bool has_component(std::string_view name, std::string_view start) {
+bool any_component_starts_with(std::string_view name, std::string_view start) {
   for (std::size_t at = name.find(start); at != name.npos; at = name.find(start, at + 1)) {
     if (at == 0 || name[at - 1] == '.') return true;
   }
@@ -137,7 +134,7 @@ bool rule_fits(const NameRule& rule, std::string_view name) {
     case NamePlace::kStart:
       return name.substr(name.rfind('.') + 1).starts_with(rule.text);
     case NamePlace::kInside:
-      return has_component(name, rule.text);
+      return any_component_starts_with(name, rule.text);
   }
   return false;
 }
@@ -183,13 +180,15 @@ ModuleRole role_of_row(const LinearRow& row) {
 }
 
 ModuleRole role_of_name(std::string_view module) {
+  const std::string_view leaf = module.substr(module.rfind('.') + 1);
+  const auto tables = token_tables();
+  if (std::find(tables.begin(), tables.end(), leaf) != tables.end()) return ModuleRole::kEmbedding;
   const auto* const rule =
       std::find_if(std::begin(kRules), std::end(kRules),
                    [&](const NameRule& one) { return rule_fits(one, module); });
   if (rule != std::end(kRules)) return rule->role;
   const auto& linear = linear_leaves();
-  return linear.find(module.substr(module.rfind('.') + 1)) != linear.end() ? ModuleRole::kLinear
-                                                                           : ModuleRole::kUnknown;
+  return linear.find(leaf) != linear.end() ? ModuleRole::kLinear : ModuleRole::kUnknown;
 }
 
 const char* why_no_gemm(ModuleRole role) {
@@ -207,7 +206,7 @@ const char* why_no_gemm(ModuleRole role) {
       return "it is an adapter (LoRA), which the engine adds to its layer";
     case ModuleRole::kUnknown:
     case ModuleRole::kLinear:
-    case ModuleRole::kTower:
+    case ModuleRole::kTowerOrExtra:
       break;
   }
   return nullptr;

@@ -10,10 +10,10 @@
 namespace heddle {
 
 enum class ModuleRole {
-  kUnknown,    // no name that is known
-  kLinear,     // what tokens are multiplied with: dense layers, experts, routers, heads
-  kTower,      // a module in a tower or a projector; taken to be linear
-  kEmbedding,  // a table whose rows are looked up: of tokens, positions, types of tokens
+  kUnknown,  // no known name: packed as a linear layer if its tensors look like one, with a note
+  kLinear,   // what tokens are multiplied with: dense layers, experts, routers, heads
+  kTowerOrExtra,  // in a tower, a projector or layers that predict further tokens; taken as linear
+  kEmbedding,     // a table whose rows are looked up: of tokens, positions, types of tokens
   kNorm,
   kConvolution,
   kCacheScale,  // a scale or zero point of keys, values, queries or attention's probabilities
@@ -28,7 +28,8 @@ ModuleRole role_of_row(const LinearRow& row);
 // What the tables of tokens are called, below the body of the model.
 std::span<const std::string_view> token_tables();
 
-// Why no kernel serves such a module; null for those that are linear, or are taken to be.
+// Why no kernel serves such a module; null for those that are linear or are taken to be, as
+// kUnknown is.
 const char* why_no_gemm(ModuleRole role);
 
 }  // namespace heddle
