@@ -9,7 +9,7 @@
 namespace heddle {
 
 struct CacheScheme {
-  // Of the scales of K or V of a layer.
+  // How the scales of K, or of V, of one layer are shared.
   enum class Scales {
     kTensor,   // one
     kHead,     // one for each head

@@ -7,9 +7,10 @@
 namespace heddle {
 namespace {
 
-constexpr std::uint64_t kWorkOfPattern = 10;
-constexpr std::uint64_t kWorkOfGlobStep = 4;
-constexpr std::uint64_t kWorkOfRegexStep = 1000;  // to read one: time, and memory to keep it
+// In the unit of kMostMatchingWork.
+constexpr std::uint64_t kWorkOfPattern = 10;      // to choose what its kind does
+constexpr std::uint64_t kWorkOfGlobStep = 4;      // to compare a character and go on
+constexpr std::uint64_t kWorkOfRegexStep = 1000;  // to read one; memory to keep it counts as time
 
 // Reads the set that starts at pattern[at] == '['. Returns whether `c` is in it, and moves `at`
 // behind it; nothing where the bracket is never closed, which then stands for itself.

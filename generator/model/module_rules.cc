@@ -11,6 +11,7 @@
 namespace heddle {
 namespace {
 
+// In the unit of kMostMatchingWork: some comparisons of names down a tree of a few levels.
 constexpr std::uint64_t kWorkOfLookup = 40;
 
 }  // namespace

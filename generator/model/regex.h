@@ -1,5 +1,6 @@
-// Regex: whether names match a regular expression, in time that does not depend on the expression
-// once its states are known.
+// Regex: whether names match a regular expression. Once the states of its automaton are known, that
+// takes time linear in the name without look-aheads, and at most quadratic with them. States are
+// kept up to 1 MiB an automaton, and made anew beyond.
 #ifndef HEDDLE_GENERATOR_MODEL_REGEX_H_
 #define HEDDLE_GENERATOR_MODEL_REGEX_H_
 
@@ -22,8 +23,8 @@ class Regex {
   // Nothing for what compile_regex() does not take.
   static std::optional<Regex> make(std::string_view pattern, From from);
 
-  // Adds what it took to `work` (kMostMatchingWork in regex_program.h has the unit). The states of
-  // the automaton are made when a name first needs them and kept, up to some memory.
+  // Adds what it took to `work`, and returns false once that exceeds kMostMatchingWork, whose unit
+  // it has (regex_program.h). States are made when a name first needs them.
   bool matches(std::string_view name, std::uint64_t* work) const;
   // In steps of the automaton: what the expression takes of memory and time to begin with.
   std::size_t size() const;

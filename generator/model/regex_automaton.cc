@@ -10,6 +10,7 @@ namespace {
 using StepOp = RegexStep::Op;
 
 constexpr std::size_t kMostStateBytes = std::size_t{1} << 20;  // of one automaton; then it forgets
+// In the unit of kMostMatchingWork: a step is taken from a stack, marked and decoded, in cache.
 constexpr std::uint64_t kWorkOfStep = 4;
 
 // What follows on a state, where it is no other state.

@@ -52,15 +52,15 @@ inline constexpr int kMostRepeats = 255;
 inline constexpr std::size_t kMostAheads = 8;
 inline constexpr std::size_t kLongestRegex = 1024;
 
-// What reading and matching all patterns of one config may take, in nanoseconds of a fast machine
-// as it were: some seconds. 100 expressions for each of 50,000 modules of experts take a fifth of
-// it. A match that takes more is given up as none: whoever adds the work up refuses the config
-// then.
+// Limit on compiling and matching all patterns of one config, in units of about 1 ns. A match over
+// the limit returns false; ModuleRules then refuses the config. What the steps of the work cost in
+// this unit are estimates (kWorkOf... in regex_automaton.cc, module_pattern.cc, module_rules.cc): a
+// factor of a few does not matter to a limit of seconds.
 inline constexpr std::uint64_t kMostMatchingWork = 2'000'000'000;
 
 // Reads the pattern as Python's re reads it. Whether a repeat takes much or little makes no
 // difference to whether a name matches, nor do groups. Nothing for what is no regular expression,
-// for what is beyond the limits above, and for flags, named groups, references back, atomic groups,
+// for what is beyond the limits above, and for a { that begins no repeat (a{x}), flags, named groups, references back, atomic groups,
 // possessive repeats, look-behinds, look-aheads in look-aheads, a repeated look-ahead, and
 // characters outside of ASCII. Takes no more stack for a longer pattern.
 std::optional<RegexProgram> compile_regex(std::string_view pattern);
