@@ -141,7 +141,7 @@ class Interpreter {
     if (!epsilon.is_null()) {
       decoder.norm_epsilon = norm_epsilon(epsilon);
     } else if (decoder.norm != NormKind::kNone) {
-      decoder.norm_epsilon = values_.number(family_.norm.usual_epsilon);
+      decoder.norm_epsilon = values_.number(family_.norm.class_default_epsilon);
       values_.assume("the epsilon of norms is " + plain(decoder.norm_epsilon) +
                      ", since the config has none");
     }

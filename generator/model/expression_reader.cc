@@ -350,10 +350,11 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
 }
 
 // A field that model classes have a default for.
-ConfigValue ExpressionReader::value_or_usual(std::string_view called, const ConfigValue& value,
-                                             const ConfigValue& usual) {
+ConfigValue ExpressionReader::value_or_class_default(std::string_view called,
+                                                     const ConfigValue& value,
+                                                     const ConfigValue& usual) {
   if (!value.is_null() || value.is_said || values_.leaves_missing_) return value;
-  if (called == "required") {
+  if (called == "required_else") {
     values_.add_missing(value, text_, usual.is_null() ? std::string() : shown(usual));
   } else {
     const std::string field = value.missing.empty() ? std::string(text_) : value.missing.front();
@@ -365,7 +366,7 @@ ConfigValue ExpressionReader::value_or_usual(std::string_view called, const Conf
 ConfigValue ExpressionReader::function(std::string_view called) {
   constexpr std::string_view kOfOne[] = {"given", "length", "floor", "sqrt"};
   constexpr std::string_view kOfTwo[] = {"even", "quotient", "ratio",
-                                         "when", "assumed",  "required"};
+                                         "when", "assumed",  "required_else"};
   const auto is_in = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), called) != std::end(names);
   };
@@ -382,7 +383,8 @@ ConfigValue ExpressionReader::function(std::string_view called) {
   expect(")");
   if (skip_) return value;
   if (called == "when") return other;
-  if (called == "assumed" || called == "required") return value_or_usual(called, value, other);
+  if (called == "assumed" || called == "required_else")
+    return value_or_class_default(called, value, other);
   if (called == "given") return truth_of(!value.is_null());
   if (value.is_null() || other.is_null()) return nothing(value, other);
   if (called == "length") {

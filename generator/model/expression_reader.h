@@ -36,8 +36,8 @@ class ExpressionReader {
   ConfigValue digits();
   ConfigValue word();
   ConfigValue function(std::string_view called);
-  ConfigValue value_or_usual(std::string_view called, const ConfigValue& value,
-                             const ConfigValue& usual);
+  ConfigValue value_or_class_default(std::string_view called, const ConfigValue& value,
+                                     const ConfigValue& usual);
   // .member and [index] behind a value.
   ConfigValue path(ConfigValue value);
   ConfigValue member(const ConfigValue& value, std::string_view key);

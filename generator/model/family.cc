@@ -1,6 +1,7 @@
 #include "generator/model/family.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "generator/model/families/rows.h"
 #include "generator/spec/near_miss.h"
@@ -21,9 +22,9 @@ const std::vector<NamedExpression>& default_names() {
       {"expert_inner", "moe_intermediate_size"},
       {"vocabulary", "vocab_size"},
       {"layers_may_differ", "false"},
-      {"usual_epsilon", "0.000001"},
-      {"usual_base", "10000"},
-      {"usual_kv_heads", "null"},
+      {"class_default_epsilon", "0.000001"},
+      {"class_default_base", "10000"},
+      {"class_default_kv_heads", "null"},
   };
   return names;
 }
@@ -51,6 +52,20 @@ namespace {
 
 using ExpressionVisit = std::function<void(Expression)>;
 
+// Fields of an expression that is not visited would be unknown: whoever adds a member to a row
+// changes its size here, and visits it below.
+constexpr std::size_t kText = sizeof(Expression);
+constexpr std::size_t kList = sizeof(std::vector<RemarkRow>);
+constexpr std::size_t kWord = sizeof(void*);  // an enum or a flag between expressions
+static_assert(sizeof(LinearRow) == 8 * kText + 3 * kWord);
+static_assert(sizeof(RopeRow) == 8 * kText + kWord);
+static_assert(sizeof(AttentionRow) == 19 * kText + 2 * kWord + sizeof(RopeRow));
+static_assert(sizeof(ExpertsRow) == 13 * kText);
+static_assert(sizeof(NormRow) == 5 * kText + kWord);
+static_assert(sizeof(RemarkRow) == 2 * kText + kWord);
+static_assert(sizeof(OtherRow) == 3 * kText);
+static_assert(sizeof(FamilyRow) == 11 * kText + 9 * kList + sizeof(NormRow));
+
 void visit_all(const LinearRows& rows, const ExpressionVisit& visit) {
   for (const LinearRow& row : rows) {
     for (const Expression text : {row.n, row.k, row.bias, row.when, row.count, row.by_kv_heads}) {
@@ -60,13 +75,14 @@ void visit_all(const LinearRows& rows, const ExpressionVisit& visit) {
 }
 
 void visit_all(const AttentionRow& row, const ExpressionVisit& visit) {
-  for (const Expression text :
-       {row.heads,     row.kv_heads,        row.head_dim,       row.value_dim,
-        row.scale_dim, row.softcap,         row.window,         row.chunk,
-        row.sinks,     row.alibi,           row.alibi_power,    row.alibi_factor,
-        row.gate,      row.qk_norm_when,    row.rope.neox_when, row.rope.when,
-        row.rope.part, row.rope.usual_base, row.q_rank,         row.kv_rank,
-        row.rope_dim,  row.index_heads,     row.index_tokens}) {
+  for (const Expression text : {row.heads,       row.kv_heads,     row.head_dim,
+                                row.value_dim,   row.scale_dim,    row.softcap,
+                                row.window,      row.chunk,        row.sinks,
+                                row.alibi,       row.alibi_power,  row.alibi_factor,
+                                row.gate,        row.qk_norm_when, row.rope.neox_when,
+                                row.rope.when,   row.rope.part,    row.rope.class_default_base,
+                                row.q_rank,      row.kv_rank,      row.rope_dim,
+                                row.index_heads, row.index_tokens}) {
     visit(text);
   }
   for (const Expression text : {row.rope.dim, row.rope.base, row.rope.scaling}) {
@@ -108,7 +124,7 @@ void for_each_expression(const FamilyRow& family, const ExpressionVisit& visit) 
   visit_all(family.outside, visit);
   for (const Expression text :
        {Expression("hidden"), Expression("layers"), Expression("vocabulary"), family.norm.epsilon,
-        family.norm.usual_epsilon, family.norm.kind_when, family.norm.parallel,
+        family.norm.class_default_epsilon, family.norm.kind_when, family.norm.parallel,
         family.norm.plain_sum, family.activation, family.plain_gate, family.tied, family.head_bias,
         family.head_width, family.logit_softcap}) {
     visit(text);

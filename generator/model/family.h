@@ -58,7 +58,7 @@ struct RopeRow {
   Expression dim = {};    // elements of a head; empty: by partial_rotary_factor
   Expression base = {};   // empty: rope_theta
   // The base where the config has none, as the model class of Transformers takes it.
-  Expression usual_base = "usual_base";
+  Expression class_default_base = "class_default_base";
   Expression scaling = {};  // empty: by rope_scaling or rope_parameters
 };
 
@@ -124,9 +124,9 @@ struct NormRow {
   NormKind kind = NormKind::kRms;
   NormPlace place = NormPlace::kBefore;
   Expression epsilon = "rms_norm_eps";
-  Expression usual_epsilon = "usual_epsilon";  // where the config has none
-  Expression kind_when = "true";               // else kRms
-  Expression parallel = "false";               // whether the place is kParallel instead
+  Expression class_default_epsilon = "class_default_epsilon";  // where the config has none
+  Expression kind_when = "true";                               // else kRms
+  Expression parallel = "false";  // whether the place is kParallel instead
   // Whether the input of every norm behind a half is that half's output + the residual. It is not
   // where outputs or residuals are scaled or gated, or where there are several residual streams.
   Expression plain_sum = "true";
@@ -196,8 +196,9 @@ struct Wrapper {
 
 // What rows name and most configs give by the same fields: hidden, layers, heads, kv_heads,
 // head_dim, value_dim (head_dim unless a row says otherwise), inner, experts, expert_inner,
-// vocabulary; and layers_may_differ, whether the row reads per_layer_config, and usual_epsilon,
-// usual_base and usual_kv_heads, what the model class takes where the config says nothing.
+// vocabulary; and layers_may_differ, whether the row reads per_layer_config, and
+// class_default_epsilon, class_default_base and class_default_kv_heads, what the model class takes
+// where the config says nothing.
 const std::vector<NamedExpression>& default_names();
 
 // Of every family: fields that all model classes of Transformers have.

@@ -124,7 +124,7 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
   }
   if (!row.base.empty()) rope.base = checked_base(row.base, values);
   if (rope.base == 0) {
-    const ConfigValue usual = values.value(row.usual_base);
+    const ConfigValue usual = values.value(row.class_default_base);
     rope.base = usual.number;
     if (!config.has("rope_theta")) {
       values.assume("the base of rotations is " + plain(usual.number) +

@@ -7,14 +7,14 @@ namespace {
 std::vector<NamedExpression> deepseek_names() {
   return with(latent_names(), {{"experts", "num_experts ?? n_routed_experts"},
                                {"expert_inner", "moe_intermediate_size"},
-                               {"q_rank", "assumed(q_lora_rank, usual_q_rank) ?? 0"},
-                               {"shared", "assumed(n_shared_experts, usual_shared) ?? 0"},
-                               {"usual_q_rank", "1536"},
-                               {"usual_shared", "1"},
-                               {"usual_dense", "3"},
-                               {"usual_groups", "1"},
-                               {"usual_groups_per_token", "1"},
-                               {"usual_scale", "1"}});
+                               {"q_rank", "assumed(q_lora_rank, class_default_q_rank) ?? 0"},
+                               {"shared", "assumed(n_shared_experts, class_default_shared) ?? 0"},
+                               {"class_default_q_rank", "1536"},
+                               {"class_default_shared", "1"},
+                               {"class_default_dense", "3"},
+                               {"class_default_groups", "1"},
+                               {"class_default_groups_per_token", "1"},
+                               {"class_default_scale", "1"}});
 }
 
 // Fields that latent attention has no use for.
@@ -56,10 +56,10 @@ AttentionRow sparse_facts(Expression heads) {
 const ExpertsRow kDeepseekExperts = {
     .shared = "shared",
     .scoring = "scoring_func ?? 'sigmoid'",
-    .groups = "assumed(n_group, usual_groups) ?? 1",
-    .groups_per_token = "assumed(topk_group, usual_groups_per_token) ?? 1",
+    .groups = "assumed(n_group, class_default_groups) ?? 1",
+    .groups_per_token = "assumed(topk_group, class_default_groups_per_token) ?? 1",
     .normalised = "norm_topk_prob ?? true",
-    .scale = "assumed(routed_scaling_factor, usual_scale) ?? 1",
+    .scale = "assumed(routed_scaling_factor, class_default_scale) ?? 1",
     .bias = "topk_method == 'noaux_tc' ?? true"};
 
 const ExpertsRow kV2Experts = {
@@ -82,7 +82,8 @@ std::vector<FeedForwardRow> experts_after_dense(Expression is_dense,
 
 constexpr Expression kDense =
     "mlp_layer_types[layer] == 'dense' ?? "
-    "layer < assumed(first_k_dense_replace, usual_dense) || layer % (moe_layer_freq ?? 1) != 0";
+    "layer < assumed(first_k_dense_replace, class_default_dense) || layer % (moe_layer_freq ?? 1) "
+    "!= 0";
 
 // DeepSeek V4 by the names of its checkpoint. Keys and values are one vector, which is the only
 // head; the output goes through a matrix for each group of heads. Most layers also attend to a
@@ -222,7 +223,8 @@ const std::vector<FamilyRow>& deepseek_relatives() {
       {
           .name = "DeepSeek V2",
           .model_types = {"deepseek_v2"},
-          .names = with(deepseek_names(), {{"usual_shared", "2"}, {"usual_dense", "0"}}),
+          .names =
+              with(deepseek_names(), {{"class_default_shared", "2"}, {"class_default_dense", "0"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
@@ -233,9 +235,9 @@ const std::vector<FamilyRow>& deepseek_relatives() {
       {
           .name = "DeepSeek V3 and R1, Kimi K2",
           .model_types = {"deepseek_v3", "kimi_k2"},
-          .names = with(
-              deepseek_names(),
-              {{"usual_groups", "8"}, {"usual_groups_per_token", "4"}, {"usual_scale", "2.5"}}),
+          .names = with(deepseek_names(), {{"class_default_groups", "8"},
+                                           {"class_default_groups_per_token", "4"},
+                                           {"class_default_scale", "2.5"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
@@ -247,7 +249,7 @@ const std::vector<FamilyRow>& deepseek_relatives() {
       {
           .name = "Mistral 4",
           .model_types = {"mistral4"},
-          .names = with(deepseek_names(), {{"usual_q_rank", "1024"}}),
+          .names = with(deepseek_names(), {{"class_default_q_rank", "1024"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
@@ -264,9 +266,9 @@ const std::vector<FamilyRow>& deepseek_relatives() {
       {
           .name = "DeepSeek V3.2",
           .model_types = {"deepseek_v32"},
-          .names = with(
-              deepseek_names(),
-              {{"usual_groups", "8"}, {"usual_groups_per_token", "4"}, {"usual_scale", "2.5"}}),
+          .names = with(deepseek_names(), {{"class_default_groups", "8"},
+                                           {"class_default_groups_per_token", "4"},
+                                           {"class_default_scale", "2.5"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .name = "sparse_attention",
                       .linears = join({latent_attention(), indexer("true")}),
@@ -280,9 +282,9 @@ const std::vector<FamilyRow>& deepseek_relatives() {
           // Some layers take the tokens that an indexer before them chose.
           .name = "GLM-5 to 5.2",
           .model_types = {"glm_moe_dsa"},
-          .names = with(
-              deepseek_names(),
-              {{"usual_epsilon", "0.00001"}, {"usual_q_rank", "2048"}, {"usual_scale", "2.5"}}),
+          .names = with(deepseek_names(), {{"class_default_epsilon", "0.00001"},
+                                           {"class_default_q_rank", "2048"},
+                                           {"class_default_scale", "2.5"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .name = "sparse_attention",
                       .when = "indexer_types[layer] == 'full' ?? index_topk_pattern[layer] == 'F' "
@@ -304,10 +306,10 @@ const std::vector<FamilyRow>& deepseek_relatives() {
       {
           .name = "GLM-4.7 Flash",
           .model_types = {"glm4_moe_lite"},
-          .names = with(deepseek_names(), {{"usual_epsilon", "0.00001"},
-                                           {"usual_q_rank", "768"},
-                                           {"usual_dense", "1"},
-                                           {"usual_scale", "1.8"}}),
+          .names = with(deepseek_names(), {{"class_default_epsilon", "0.00001"},
+                                           {"class_default_q_rank", "768"},
+                                           {"class_default_dense", "1"},
+                                           {"class_default_scale", "1.8"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
@@ -372,8 +374,8 @@ const std::vector<FamilyRow>& deepseek_relatives() {
           .name = "Kimi Linear, Kimi K3",
           .model_types = {"kimi_linear"},
           .names = with(latent_names(),
-                        {{"usual_epsilon", "0.00001"},
-                         {"usual_dense", "1"},
+                        {{"class_default_epsilon", "0.00001"},
+                         {"class_default_dense", "1"},
                          {"experts", "num_experts ?? num_local_experts"},
                          {"expert_inner", "moe_intermediate_size"},
                          {"shared", "num_shared_experts ?? n_shared_experts ?? 0"},

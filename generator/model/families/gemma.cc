@@ -42,7 +42,9 @@ const std::vector<FamilyRow>& gemma_relatives() {
       {
           .name = "Gemma",
           .model_types = {"gemma"},
-          .names = {{"usual_kv_heads", "16"}, kKvHeadsGiven, {"head_dim", "head_dim ?? 256"}},
+          .names = {{"class_default_kv_heads", "16"},
+                    kKvHeadsGiven,
+                    {"head_dim", "head_dim ?? 256"}},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias)}},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = {.kind = NormKind::kRmsPlusOne},
@@ -53,7 +55,9 @@ const std::vector<FamilyRow>& gemma_relatives() {
       {
           .name = "Gemma 2",
           .model_types = {"gemma2"},
-          .names = {{"usual_kv_heads", "4"}, kKvHeadsGiven, {"head_dim", "head_dim ?? 256"}},
+          .names = {{"class_default_kv_heads", "4"},
+                    kKvHeadsGiven,
+                    {"head_dim", "head_dim ?? 256"}},
           .mixers = {{.name = "sliding_attention",
                       .when = "layer_types[layer] == 'sliding_attention' ?? layer % 2 == 0",
                       .linears = self_attention(kAttentionBias, kAttentionBias),
@@ -110,7 +114,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
       {
           .name = "Gemma 3n",
           .model_types = {"gemma3n_text"},
-          .names = {{"usual_kv_heads", "2"},
+          .names = {{"class_default_kv_heads", "2"},
                     {"kv_shared", "assumed(num_kv_shared_layers, 15) ?? 0"},
                     kKvHeadsGiven,
                     {"head_dim", "head_dim ?? 256"},
@@ -168,22 +172,23 @@ const std::vector<FamilyRow>& gemma_relatives() {
           // Layers without a window have heads of another size, and may take the keys as values.
           .name = "Gemma 4",
           .model_types = {"gemma4_text"},
-          .names = {{"kv_shared", "num_kv_shared_layers ?? 0"},
-                    {"per_layer", "assumed(hidden_size_per_layer_input, 256) ?? 0"},
-                    {"head_dim", "assumed(head_dim, 256) ?? hidden / heads"},
-                    {"kv_heads", "assumed(num_key_value_heads, 4) ?? heads"},
-                    {"is_full", "layer_types[layer] == 'full_attention'"},
-                    {"layers_may_differ", "true"},
-                    {"global_kv_heads",
-                     "num_global_key_value_heads ?? per_layer_config[layer].num_key_value_heads "
-                     "?? kv_heads"},
-                    {"global_dim",
-                     "global_head_dim ?? per_layer_config[layer].head_dim ?? "
-                     "when(given(per_layer_config), head_dim) ?? required(global_head_dim, 512)"},
-                    {"experts", "num_experts"},
-                    {"inner",
-                     "intermediate_size * (1 + (use_double_wide_mlp ?? false) * "
-                     "(layer >= layers - kv_shared))"}},
+          .names =
+              {{"kv_shared", "num_kv_shared_layers ?? 0"},
+               {"per_layer", "assumed(hidden_size_per_layer_input, 256) ?? 0"},
+               {"head_dim", "assumed(head_dim, 256) ?? hidden / heads"},
+               {"kv_heads", "assumed(num_key_value_heads, 4) ?? heads"},
+               {"is_full", "layer_types[layer] == 'full_attention'"},
+               {"layers_may_differ", "true"},
+               {"global_kv_heads",
+                "num_global_key_value_heads ?? per_layer_config[layer].num_key_value_heads "
+                "?? kv_heads"},
+               {"global_dim",
+                "global_head_dim ?? per_layer_config[layer].head_dim ?? "
+                "when(given(per_layer_config), head_dim) ?? required_else(global_head_dim, 512)"},
+               {"experts", "num_experts"},
+               {"inner",
+                "intermediate_size * (1 + (use_double_wide_mlp ?? false) * "
+                "(layer >= layers - kv_shared))"}},
           .mixers = {{.name = "sliding_attention",
                       .when = kIsSliding,
                       .linears = shared_kv_attention("kv_heads * head_dim", kOwnKv),

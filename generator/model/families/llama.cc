@@ -26,9 +26,9 @@ const std::vector<FamilyRow>& llama_relatives() {
           // Some layers attend to images instead of the tokens before.
           .name = "Llama 3.2 Vision",
           .model_types = {"mllama_text_model"},
-          .names = {{"usual_kv_heads", "8"},
-                    {"usual_epsilon", "0.00001"},
-                    {"usual_base", "500000"},
+          .names = {{"class_default_kv_heads", "8"},
+                    {"class_default_epsilon", "0.00001"},
+                    {"class_default_base", "500000"},
                     kKvHeadsGiven},
           .mixers = {{.kind = MixerKind::kCrossAttention,
                       .name = "cross_attention",
@@ -44,11 +44,12 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Mistral",
           .model_types = {"mistral", "ministral3"},
-          .names = {{"usual_kv_heads", "8"},
+          .names = {{"class_default_kv_heads", "8"},
                     {"head_dim",
                      "when(model_type == 'ministral3', assumed(head_dim, 128)) ?? head_dim ?? "
                      "hidden / heads"},
-                    {"usual_epsilon", "when(model_type == 'ministral3', 0.00001) ?? 0.000001"},
+                    {"class_default_epsilon",
+                     "when(model_type == 'ministral3', 0.00001) ?? 0.000001"},
                     kKvHeadsGiven},
           .mixers = {{.linears = self_attention(),
                       .attention = {.window = "sliding_window ?? when(model_type == 'mistral', "
@@ -59,7 +60,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Ministral",
           .model_types = {"ministral"},
-          .names = {{"usual_kv_heads", "8"}, kKvHeadsGiven},
+          .names = {{"class_default_kv_heads", "8"}, kKvHeadsGiven},
           .mixers = {{.name = "sliding_attention",
                       .when = "layer_types[layer] == 'sliding_attention' ?? true",
                       .linears = self_attention(),
@@ -90,7 +91,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "OLMo 2",
           .model_types = {"olmo2"},
-          .names = {{"usual_epsilon", "0.00001"}},
+          .names = {{"class_default_epsilon", "0.00001"}},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.qk_norm = QkNorm::kAll}}},
           .feed_forwards = {{.linears = gated_mlp()}},
@@ -99,7 +100,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "OLMo 3",
           .model_types = {"olmo3"},
-          .names = {{"usual_epsilon", "0.00001"}, {"usual_base", "500000"}},
+          .names = {{"class_default_epsilon", "0.00001"}, {"class_default_base", "500000"}},
           .mixers =
               {{.name = "sliding_attention",
                 .when = "layer_types[layer] == 'sliding_attention' ?? (layer + 1) % 4 != 0",
@@ -118,7 +119,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Cohere",
           .model_types = {"cohere"},
-          .names = {{"usual_epsilon", "0.00001"}, {"usual_base", "500000"}},
+          .names = {{"class_default_epsilon", "0.00001"}, {"class_default_base", "500000"}},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.qk_norm = QkNorm::kEachHead,
                                     .qk_norm_when = "use_qk_norm ?? false",
@@ -131,7 +132,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Cohere 2",
           .model_types = {"cohere2"},
-          .names = {{"usual_epsilon", "0.00001"}},
+          .names = {{"class_default_epsilon", "0.00001"}},
           .mixers = {{.name = "sliding_attention",
                       .when = "layer_types[layer] == 'sliding_attention' ?? "
                               "(layer + 1) % (sliding_window_pattern ?? 4) != 0",
@@ -165,7 +166,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .model_types = {"internlm3"},
           .names = {{"head_dim", "assumed(head_dim, 128) ?? hidden / heads"},
                     {"kv_heads", "assumed(num_key_value_heads, 2) ?? heads"},
-                    {"usual_epsilon", "0.00001"}},
+                    {"class_default_epsilon", "0.00001"}},
           .mixers = {{.linears = self_attention("qkv_bias ?? attention_bias ?? false",
                                                 "bias ?? mlp_bias ?? false")}},
           .feed_forwards = {{.linears = gated_mlp("inner", "bias ?? mlp_bias ?? false")}},
@@ -187,7 +188,9 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "StarCoder 2",
           .model_types = {"starcoder2"},
-          .names = {{"usual_kv_heads", "2"}, {"usual_epsilon", "0.00001"}, kKvHeadsGiven},
+          .names = {{"class_default_kv_heads", "2"},
+                    {"class_default_epsilon", "0.00001"},
+                    kKvHeadsGiven},
           .mixers = {{.linears = self_attention("use_bias ?? true", "use_bias ?? true"),
                       .attention = kWindow}},
           .feed_forwards = {{.linears = {{"mlp.c_fc", "inner", "hidden", Role::kUp, "",
@@ -201,7 +204,9 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "StableLM",
           .model_types = {"stablelm"},
-          .names = {{"usual_kv_heads", "32"}, {"usual_epsilon", "0.00001"}, kKvHeadsGiven},
+          .names = {{"class_default_kv_heads", "32"},
+                    {"class_default_epsilon", "0.00001"},
+                    kKvHeadsGiven},
           .mixers = {{.linears = self_attention("use_qkv_bias ?? false"),
                       .attention = {.qk_norm = QkNorm::kEachHead,
                                     .qk_norm_when = "qk_layernorm ?? false",
@@ -226,7 +231,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .name = "MiniCPM 3",
           .model_types = {"minicpm3"},
           .names = with(latent_names(), {{"q_rank", "assumed(q_lora_rank, 768) ?? 0"},
-                                         {"usual_epsilon", "0.00001"},
+                                         {"class_default_epsilon", "0.00001"},
                                          {"value_dim", "v_head_dim ?? hidden / heads"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
@@ -242,7 +247,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Phi 1 and 2",
           .model_types = {"phi"},
-          .names = {{"usual_epsilon", "0.00001"}},
+          .names = {{"class_default_epsilon", "0.00001"}},
           .mixers = {{.linears = {{"self_attn.q_proj", "heads * head_dim", "hidden", Role::kQ,
                                    "qkv_proj", "true"},
                                   {"self_attn.k_proj", "kv_heads * head_dim", "hidden", Role::kK,
@@ -263,7 +268,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Phi 3 and 4",
           .model_types = {"phi3", "phi3_v", "phi4mm", "phi4_multimodal"},
-          .names = {{"usual_epsilon", "0.00001"}},
+          .names = {{"class_default_epsilon", "0.00001"}},
           .mixers = {{.linears = {{"self_attn.qkv_proj", "(heads + 2 * kv_heads) * head_dim",
                                    "hidden", Role::kQkv},
                                   {"self_attn.o_proj", "hidden", "heads * head_dim", Role::kOut}},
@@ -274,14 +279,14 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "SmolLM 3",
           .model_types = {"smollm3"},
-          .names = {{"usual_kv_heads", "4"}, kKvHeadsGiven},
+          .names = {{"class_default_kv_heads", "4"}, kKvHeadsGiven},
           .mixers = {{.when = "no_rope_layers[layer] != 0 ?? "
                               "(layer + 1) % (no_rope_layer_interval ?? 4) != 0",
                       .linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.window = "when((use_sliding_window ?? false) && "
                                               "(layer_types[layer] == 'sliding_attention' ?? "
                                               "false), sliding_window) ?? 0",
-                                    .rope = {.usual_base = "2000000"}}},
+                                    .rope = {.class_default_base = "2000000"}}},
                      {.name = "full_attention_without_rope",
                       .linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.window = "when((use_sliding_window ?? false) && "
@@ -294,7 +299,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Seed-OSS",
           .model_types = {"seed_oss"},
-          .names = {{"usual_kv_heads", "8"},
+          .names = {{"class_default_kv_heads", "8"},
                     {"head_dim", "assumed(head_dim, 128) ?? hidden / heads"},
                     kKvHeadsGiven},
           .mixers = {{.linears =
@@ -304,10 +309,10 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "ERNIE 4.5",
           .model_types = {"ernie4_5"},
-          .names = {{"usual_kv_heads", "2"},
+          .names = {{"class_default_kv_heads", "2"},
                     {"head_dim", "assumed(head_dim, 128) ?? hidden / heads"},
-                    {"usual_base", "500000"},
-                    {"usual_epsilon", "0.00001"},
+                    {"class_default_base", "500000"},
+                    {"class_default_epsilon", "0.00001"},
                     kKvHeadsGiven},
           .mixers = {{.linears = self_attention("use_bias ?? false", "use_bias ?? false"),
                       .attention = {.rope = {.pairing = RopePairing::kGptj}}}},
@@ -317,7 +322,9 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "EXAONE 4",
           .model_types = {"exaone4"},
-          .names = {{"usual_kv_heads", "32"}, {"usual_epsilon", "0.00001"}, kKvHeadsGiven},
+          .names = {{"class_default_kv_heads", "32"},
+                    {"class_default_epsilon", "0.00001"},
+                    kKvHeadsGiven},
           .mixers = {{.name = "sliding_attention",
                       .when = kIsSliding,
                       .linears = self_attention(),
@@ -338,7 +345,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       {
           .name = "Nemotron 3 and 4",
           .model_types = {"nemotron"},
-          .names = {{"usual_epsilon", "0.00001"}},
+          .names = {{"class_default_epsilon", "0.00001"}},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.rope = {.part = "0.5"}}}},
           .feed_forwards =

@@ -7,10 +7,10 @@ namespace {
 // Layers before max_window_layers see everything, if windows are in use at all.
 constexpr Expression kWindowed =
     "layer_types[layer] == 'sliding_attention' ?? (use_sliding_window ?? false) && "
-    "given(sliding_window) && layer >= required(max_window_layers, 28)";
+    "given(sliding_window) && layer >= required_else(max_window_layers, 28)";
 constexpr Expression kIsQwenExperts =
     "!(mlp_only_layers has layer ?? false) && (num_experts ?? num_local_experts ?? "
-    "required(num_experts, usual_experts) ?? 0) > 0 && "
+    "required_else(num_experts, class_default_experts) ?? 0) > 0 && "
     "(layer + 1) % (decoder_sparse_step ?? 1) == 0";
 
 // Both kinds of attention differ in the window alone.
@@ -69,7 +69,7 @@ MixerRow gated_attention() {
 std::vector<NamedExpression> delta_names() {
   return {kKvHeadsGiven,
           {"head_dim", "assumed(head_dim, 256) ?? hidden / heads"},
-          {"usual_experts", "512"},
+          {"class_default_experts", "512"},
           {"key_rows", "linear_num_key_heads * linear_key_head_dim"},
           {"value_rows", "linear_num_value_heads * linear_value_head_dim"}};
 }
@@ -146,8 +146,8 @@ const std::vector<FamilyRow>& qwen_relatives() {
           .name = "Qwen 1.5, 2 and 2.5",
           .model_types = {"qwen2", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text",
                           "qwen2_5_omni_text"},
-          .names = {{"usual_base", "when(model_type != 'qwen2', 1000000) ?? 10000"},
-                    {"usual_epsilon",
+          .names = {{"class_default_base", "when(model_type != 'qwen2', 1000000) ?? 10000"},
+                    {"class_default_epsilon",
                      "when(model_type != 'qwen2' && model_type != 'qwen2_5_omni_text', 0.00001) ?? "
                      "0.000001"},
                     kKvHeadsGiven},
@@ -159,7 +159,9 @@ const std::vector<FamilyRow>& qwen_relatives() {
       {
           .name = "Qwen 1.5 and 2 MoE",
           .model_types = {"qwen2_moe"},
-          .names = {{"usual_kv_heads", "16"}, {"usual_experts", "60"}, kKvHeadsGiven},
+          .names = {{"class_default_kv_heads", "16"},
+                    {"class_default_experts", "60"},
+                    kKvHeadsGiven},
           .mixers = windowed(self_attention("qkv_bias ?? true"), kPlain),
           .feed_forwards = mixture_with_shared(
               {.shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? false"}),
@@ -169,8 +171,8 @@ const std::vector<FamilyRow>& qwen_relatives() {
       {
           .name = "Qwen 3",
           .model_types = {"qwen3", "qwen3_vl_text", "qwen3_omni_text"},
-          .names = {{"usual_kv_heads", "32"},
-                    {"usual_base", "when(model_type == 'qwen3_vl_text', 500000) ?? 10000"},
+          .names = {{"class_default_kv_heads", "32"},
+                    {"class_default_base", "when(model_type == 'qwen3_vl_text', 500000) ?? 10000"},
                     kKvHeadsGiven,
                     {"head_dim", "head_dim ?? 128"}},
           .mixers = windowed(self_attention(kAttentionBias, kAttentionBias), kHeadNorm),
@@ -181,8 +183,8 @@ const std::vector<FamilyRow>& qwen_relatives() {
       {
           .name = "Qwen 3 MoE",
           .model_types = {"qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text"},
-          .names = {{"usual_experts", "when(model_type == 'qwen3_vl_moe_text', 60) ?? 128"},
-                    {"usual_base",
+          .names = {{"class_default_experts", "when(model_type == 'qwen3_vl_moe_text', 60) ?? 128"},
+                    {"class_default_base",
                      "when(model_type == 'qwen3_vl_moe_text', 500000) ?? when(model_type == "
                      "'qwen3_omni_moe_text', 1000000) ?? 10000"},
                     kKvHeadsGiven},
@@ -195,7 +197,7 @@ const std::vector<FamilyRow>& qwen_relatives() {
       {
           .name = "Qwen3-Next",
           .model_types = {"qwen3_next"},
-          .names = with(delta_names(), {{"usual_kv_heads", "2"}}),
+          .names = with(delta_names(), {{"class_default_kv_heads", "2"}}),
           .mixers = {gated_attention(), delta_rule(true)},
           .feed_forwards = mixture_with_shared(),
           .norm = kPlusOne,
@@ -206,7 +208,7 @@ const std::vector<FamilyRow>& qwen_relatives() {
       {
           .name = "Qwen 3.5 and 3.6",
           .model_types = {"qwen3_5_text", "qwen3_5"},
-          .names = with(delta_names(), {{"usual_kv_heads", "4"}}),
+          .names = with(delta_names(), {{"class_default_kv_heads", "4"}}),
           .mixers = {gated_attention(), delta_rule(false)},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = kPlusOne,
@@ -217,7 +219,7 @@ const std::vector<FamilyRow>& qwen_relatives() {
       {
           .name = "Qwen 3.5 and 3.6 MoE",
           .model_types = {"qwen3_5_moe_text", "qwen3_5_moe"},
-          .names = with(delta_names(), {{"usual_kv_heads", "2"}}),
+          .names = with(delta_names(), {{"class_default_kv_heads", "2"}}),
           .mixers = {gated_attention(), delta_rule(false)},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
                              .linears = join({gated_experts(), gated_shared_expert()}),

@@ -21,8 +21,8 @@ inline constexpr Expression kMlpBias = "mlp_bias ?? false";
 inline constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
 inline constexpr Expression kTiedByDefault = "tie_word_embeddings ?? true";
 // A field that Mistral's and others' configs always have.
-inline constexpr NamedExpression kKvHeadsGiven = {"kv_heads",
-                                                  "required(num_key_value_heads, usual_kv_heads)"};
+inline constexpr NamedExpression kKvHeadsGiven = {
+    "kv_heads", "required_else(num_key_value_heads, class_default_kv_heads)"};
 
 // q_proj, k_proj, v_proj and o_proj of grouped-query attention.
 inline LinearRows self_attention(Expression bias = "false", Expression out_bias = "false",
