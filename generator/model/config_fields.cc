@@ -42,6 +42,16 @@ class FieldFinder {
     return found;
   }
 
+  // Where the bracket at the front is closed.
+  static std::size_t end_of_index(Expression text) {
+    std::size_t open = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '[') ++open;
+      if (text[at] == ']' && --open == 0) return at;
+    }
+    return text.size() - 1;
+  }
+
   // A word with its members; what stands in brackets is an expression of its own.
   void add_path(Expression* text) {
     const std::string_view first = word(text);
@@ -53,7 +63,7 @@ class FieldFinder {
         path.append(".").append(word(text));
         continue;
       }
-      const std::size_t end = text->find(']');
+      const std::size_t end = end_of_index(*text);
       add(text->substr(1, end - 1));
       text->remove_prefix(end + 1);
     }

@@ -32,7 +32,7 @@ namespace heddle {
 //             even(a, b): a rounded up to a multiple of b
 //   when(a, b)      b where a holds, else null
 //   assumed(a, b)   b, the model class's default, where a is missing, which assumptions() tell
-//   required(a, b)  a; that it is missing is a finding that names b, the model class's default
+//   required_else(a, b)  a; that it is missing is a finding that names b, the class's default
 //                   (both are null where the config says null)
 //
 // ?? binds weaker than all others.
@@ -54,7 +54,7 @@ class ConfigValues {
   ConfigValues(const ConfigReader& config, const ConfigReader& root,
                std::span<const NamedExpression> defaults, std::span<const NamedExpression> names);
 
-  // assumed() and required() are null where a field is missing: tensors tell what it is.
+  // assumed() and required_else() are null where a field is missing: tensors tell what it is.
   void leave_missing() { leaves_missing_ = true; }
   // Expressions are of this decoder layer from now on.
   void set_layer(std::int64_t layer);

@@ -16,7 +16,7 @@ struct Repeat {
   int most = kNoEnd;
 };
 
-LetterSet letters_of(std::string_view text) {
+LetterSet characters_in(std::string_view text) {
   LetterSet set;
   for (const char c : text) set.set(static_cast<unsigned char>(c));
   return set;
@@ -31,7 +31,7 @@ LetterSet letter_range(char first, char last) {
 }
 
 LetterSet digit_letters() { return letter_range('0', '9'); }
-LetterSet space_letters() { return letters_of(" \t\n\r\f\v") | letter_range('\x1c', '\x1f'); }
+LetterSet space_letters() { return characters_in(" \t\n\r\f\v") | letter_range('\x1c', '\x1f'); }
 
 bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -119,7 +119,7 @@ class RegexCompiler {
     if (take("\\b")) return add_condition(Op::kWordEdge);
     if (take("\\B")) return add_condition(Op::kNoWordEdge);
     atom_ = steps().size();
-    if (take(".")) return add_letters(~letters_of("\n"));
+    if (take(".")) return add_letters(~characters_in("\n"));
     if (take("[")) return read_set();
     if (const std::optional<Letters> letters = read_letters()) add_letters(letters->set);
   }

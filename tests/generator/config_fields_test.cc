@@ -63,6 +63,16 @@ TEST(ConfigFields, AFieldIsIgnoredForOneReason) {
 
 constexpr std::string_view kReason = "; why not: ";
 
+TEST(ConfigFields, AnIndexIsAnExpressionOfItsOwn) {
+  FamilyRow family;
+  family.names = {{"kinds", "outer.list[first[layer] + second] ?? last"}};
+  const FieldPaths known = fields_of(family);
+  for (const char* field : {"outer.list", "first", "second", "last"}) {
+    EXPECT_EQ(known.count(field), 1U) << field;
+  }
+  EXPECT_EQ(known.count("layer"), 0U);
+}
+
 // What is planned, without what is said about it; "!" and the message where it is refused.
 std::string plan_text(const Json& config, bool with_cache) {
   const std::string text = config.dump();
