@@ -17,6 +17,13 @@ CacheScheme scheme_of_codes(bool floats, std::int64_t bits) {
   return {"INT" + width, known ? "int" + width : ""};
 }
 
+// NVFP4 has a scale for each 16 codes. A scheme that does not say so means no other.
+bool has_scales_of_nvfp4(const ConfigReader& fields) {
+  constexpr std::int64_t kGroup = 16;
+  const bool by_group = fields.string_or("strategy", "tensor_group") == "tensor_group";
+  return by_group && (!fields.has("group_size") || fields.required_integer("group_size") == kGroup);
+}
+
 Scales scales_of(const std::string& strategy) {
   if (strategy == "tensor") return Scales::kTensor;
   if (strategy == "attn_head") return Scales::kHead;
@@ -50,7 +57,14 @@ CacheScheme read_cache_scheme(const ConfigReader& config, std::string_view key) 
   if (node->kind != Node::Kind::kObject) return cache_scheme_of(config.text(key));
   const ConfigReader fields(*node, config.pointer(key), config.findings());
   const std::int64_t bits = fields.has("num_bits") ? fields.required_integer("num_bits") : 8;
+  constexpr std::int64_t kMostBits = 32;
+  if (bits < 1 || bits > kMostBits) {
+    fields.add("out_of_range", "num_bits", "no codes have this width",
+               "1 to " + std::to_string(kMostBits));
+    return {};
+  }
   CacheScheme scheme = scheme_of_codes(fields.string_or("type", "float") == "float", bits);
+  if (scheme.dtype == "nvfp4" && !has_scales_of_nvfp4(fields)) scheme = {"FP4", ""};
   scheme.scales = scales_of(fields.string_or("strategy", "tensor"));
   if (fields.is_true("dynamic")) scheme.scales = Scales::kRunTime;
   scheme.symmetric = fields.bool_or("symmetric", true);

@@ -247,6 +247,11 @@ TEST(QuantizationConfig, CachesThatScalesWereMadeFor) {
       {ct(R"({"num_bits": 8, "type": "float", "strategy": "attn_head"})"), "fp8_e4m3",
        Scales::kHead},
       {ct(R"({"num_bits": 8, "type": "int", "strategy": "channel"})"), "int8", Scales::kChannel},
+      {ct(R"({"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16})"),
+       "nvfp4", Scales::kOther},
+      {ct(R"({"num_bits": 4, "type": "float", "strategy": "tensor"})"), "", Scales::kTensor},
+      {ct(R"({"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 32})"), "",
+       Scales::kOther},
       {ct(R"({"num_bits": 8, "type": "float", "dynamic": true})"), "fp8_e4m3", Scales::kRunTime},
       {ct(R"({"num_bits": 8, "type": "int", "symmetric": false})"), "int8", Scales::kTensor},
       {modelopt(R"("kv_cache_quant_algo": "FP8")"), "fp8_e4m3", Scales::kTensor},
@@ -268,6 +273,14 @@ TEST(QuantizationConfig, CachesThatScalesWereMadeFor) {
   }
   EXPECT_FALSE(read(R"({"quant_method": "fp8"})").cache());
   EXPECT_TRUE(read(R"({"quant_method": "fp8", "kv_cache_scheme": "static"})").cache());
+  for (const char* bits : {"-5", "0", "64"}) {
+    try {
+      read(ct(R"({"type": "int", "num_bits": )" + std::string(bits) + "}"));
+      ADD_FAILURE() << bits;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.problems().at(0).pointer, "/quantization_config/kv_cache_scheme/num_bits");
+    }
+  }
   // No group may say that weights of a format that is none are quantised.
   EXPECT_EQ(refused_at(R"({"quant_method": "compressed-tensors", "format": "dense",
     "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float"}}}})"),
