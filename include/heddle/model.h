@@ -62,7 +62,7 @@ struct ModelLayer {
   int kernel = -1;          // index into Model::kernels, -1 where there is none
   std::string reason;       // why there is none
   // Without a kernel: bytes that one such layer, all matrices of it, has in the checkpoint; 0: not
-  // known, or it shares the weights of another.
+  // known, or it shares the weights of another; SIZE_MAX: more than can be counted.
   std::size_t stored_bytes = 0;
 
   // The modules of the checkpoint that this stands for; the experts of one layer count as one.
@@ -95,7 +95,7 @@ enum class FeedForwardKind { kNone, kDense, kExperts };
 struct ModelRope {
   RopePairing pairing = RopePairing::kNone;  // kNone: queries and keys are not turned
   std::int64_t dim = 0;                      // elements of a head that are turned
-  double base = 0;                           // of the frequencies
+  double base = 0;                           // of the frequencies; 0 without rotations
   std::string scaling;  // "llama3", "yarn" ...; empty: position / base^(2i / dim)
   // The numbers of the scaling, as the config has them: {"factor", 8} ...; 1 stands for true.
   std::vector<std::pair<std::string, double>> parameters;
@@ -174,7 +174,9 @@ struct Model {
   std::int64_t vocabulary = 0;
   NormKind norm = NormKind::kNone;
   NormPlace norm_place = NormPlace::kBefore;
-  double norm_epsilon = 0;       // the usual one where the config has none, as `assumptions` say
+  // The default of the model's Transformers class where the config has none, as `assumptions` say;
+  // 0 if `norm` is kNone.
+  double norm_epsilon = 0;
   std::string activation;        // of the feed-forward layers: "silu", "gelu_pytorch_tanh" ...
   bool tied_embeddings = false;  // lm_head has the weights of the embeddings
   double logit_softcap = 0;      // 0: none

@@ -16,8 +16,10 @@
 namespace heddle {
 
 struct ModelLoad {
-  std::int64_t sequences = 1;  // of the batch; as many tokens go through the layers together
-  std::int64_t context = 1;    // tokens of each sequence in the cache
+  // Sequences in the batch. A step runs one token of each; prompts, which run many, need more
+  // workspace.
+  std::int64_t sequences = 1;
+  std::int64_t context = 1;  // tokens of each sequence in the cache
 };
 
 // Weights of layers that are alike.
@@ -73,7 +75,7 @@ struct ModelSize {
 // may also have the kernels of both, or none. The bytes are those that weight_layout(),
 // kv_cache_layout() and the kernels' plans give. Kernels that the target refuses are in
 // `uncounted`. Throws Error(kUsage, "model.load") for a load of no sequences or tokens, or of more
-// than an attention kernel takes: 1024 sequences, 2^30 tokens.
+// than an attention kernel takes: 1024 sequences, 2^30 tokens; or for more bytes than 2^63.
 HEDDLE_EXPORT ModelSize model_size(const Model& model, const Model& cache, const Target& target,
                                    const ModelLoad& load);
 // With these tables of measured kernels instead of those that come with Heddle.
