@@ -17,8 +17,9 @@
 
 namespace heddle {
 
-// Immutable once it is complete: any thread may call find() then. Copies share what find() has found
-// and the costs of each rule, so neither a copy nor what it was made of may be changed any more.
+// Immutable once it is complete: any thread may call find() then. Copies share what find() has
+// found and the costs of each rule, so neither a copy nor what it was made of may be changed any
+// more.
 class ModuleRules {
  public:
   static constexpr int kNone = -1;

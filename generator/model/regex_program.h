@@ -60,9 +60,10 @@ inline constexpr std::uint64_t kMostMatchingWork = 2'000'000'000;
 
 // Reads the pattern as Python's re reads it. Whether a repeat takes much or little makes no
 // difference to whether a name matches, nor do groups. Nothing for what is no regular expression,
-// for what is beyond the limits above, and for a { that begins no repeat (a{x}), flags, named groups, references back, atomic groups,
-// possessive repeats, look-behinds, look-aheads in look-aheads, a repeated look-ahead, and
-// characters outside of ASCII. Takes no more stack for a longer pattern.
+// for what is beyond the limits above, and for a { that begins no repeat (a{x}), flags, named
+// groups, references back, atomic groups, possessive repeats, look-behinds, look-aheads in
+// look-aheads, a repeated look-ahead, and characters outside of ASCII. Takes no more stack for a
+// longer pattern.
 std::optional<RegexProgram> compile_regex(std::string_view pattern);
 
 }  // namespace heddle
