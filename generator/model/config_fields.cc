@@ -97,6 +97,7 @@ void add_rope(const RopeRow& row, FieldFinder* finder) {
         name == std::string_view("rope_theta") ? !row.base.empty() : !row.dim.empty();
     if (elsewhere) continue;
     finder->add_field(name);
+    finder->add_field(std::string("rope_scaling.") + name);
     finder->add_field(std::string("rope_parameters.") + name);
     if (row.kind.empty()) continue;
     finder->add_field(std::string("rope_parameters.").append(row.kind).append(".").append(name));

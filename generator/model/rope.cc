@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace heddle {
 namespace {
@@ -69,20 +71,76 @@ double checked_base(Expression expression, ConfigValues& values) {
   return 1;
 }
 
-void read_parameters(const Node& node, ModelRope* rope) {
-  rope->parameters.clear();
+std::vector<std::pair<std::string, double>> parameters_in(const Node& node) {
+  std::vector<std::pair<std::string, double>> parameters;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const Node& item = node.items[i];
     const auto& names = kParameterNames;
     if (std::find(std::begin(names), std::end(names), node.keys[i]) == std::end(names)) continue;
     if (item.kind == Node::Kind::kInteger) {
-      rope->parameters.emplace_back(node.keys[i], static_cast<double>(item.integer));
+      parameters.emplace_back(node.keys[i], static_cast<double>(item.integer));
     } else if (item.kind == Node::Kind::kNumber) {
-      rope->parameters.emplace_back(node.keys[i], item.number);
+      parameters.emplace_back(node.keys[i], item.number);
     } else if (item.kind == Node::Kind::kBool) {
-      rope->parameters.emplace_back(node.keys[i], item.boolean ? 1 : 0);
+      parameters.emplace_back(node.keys[i], item.boolean ? 1 : 0);
     }
   }
+  return parameters;
+}
+
+// What rope_scaling or rope_parameters says of rotations.
+struct SaidOfRotations {
+  double base = 0;
+  double part = 0;
+  bool scales = false;  // it says how; else `scaling` and `parameters` are empty
+  std::string scaling;
+  std::vector<std::pair<std::string, double>> parameters;
+  bool operator==(const SaidOfRotations&) const = default;
+};
+
+// `said` with what the object says. A type is not always in rope_scaling, but always meant there.
+SaidOfRotations said_in(const RopeRow& row, const Node& node, const ConfigReader& object,
+                        bool scales, SaidOfRotations said) {
+  if (row.base.empty()) read_base(object, &said.base);
+  read_part(object, &said.part);
+  said.scales =
+      scales || object.has("rope_type") || object.has("type") || object.has("mrope_section");
+  if (!said.scales) return said;
+  said.scaling = scaling_in(object);
+  if (!said.scaling.empty()) said.parameters = parameters_in(node);
+  return said;
+}
+
+// Transformers 4 reads rope_scaling and the fields beside it, Transformers 5 that of both objects
+// which it finds first: where they differ nobody knows which the model was made with.
+SaidOfRotations said_of_rotations(const RopeRow& row, const ConfigReader& config, double part) {
+  SaidOfRotations said;
+  said.part = part;
+  read_part(config, &said.part);
+  if (row.base.empty()) read_base(config, &said.base);
+  const Node* const older = config.object("rope_scaling");
+  const Node* const newer = config.object("rope_parameters");
+  const bool has_older = older != nullptr && !older->items.empty();
+  const SaidOfRotations by_older =
+      !has_older ? said
+                 : said_in(row, *older,
+                           ConfigReader(*older, config.pointer("rope_scaling"), config.findings()),
+                           true, said);
+  if (newer == nullptr) return by_older;
+  const ConfigReader outer(*newer, config.pointer("rope_parameters"), config.findings());
+  const Node* const own = row.kind.empty() ? nullptr : outer.object(row.kind);
+  const Node& node = own == nullptr ? *newer : *own;
+  const std::string place =
+      own == nullptr ? config.pointer("rope_parameters") : outer.pointer(row.kind);
+  const SaidOfRotations by_newer =
+      said_in(row, node, ConfigReader(node, place, config.findings()), false, said);
+  if (has_older && by_newer != by_older) {
+    config.add("contradiction", "rope_scaling",
+               "rope_parameters says otherwise how positions turn queries and keys, and readers of "
+               "configs differ in which of both they take",
+               "one of both");
+  }
+  return by_newer;
 }
 
 }  // namespace
@@ -94,29 +152,10 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
   if (!values.flag(row.when)) return rope;
   rope.pairing = values.flag(row.neox_when) ? RopePairing::kNeox : row.pairing;
   const ConfigReader& config = values.config();
-  double part = values.number(row.part);
-  read_part(config, &part);
-  if (row.base.empty()) read_base(config, &rope.base);
-  if (config.object("rope_scaling") != nullptr) {
-    const ConfigReader scaling(*config.object("rope_scaling"), config.pointer("rope_scaling"),
-                               config.findings());
-    rope.scaling = scaling_in(scaling);
-    read_parameters(*config.object("rope_scaling"), &rope);
-  }
-  if (const Node* const parameters = config.object("rope_parameters")) {
-    const ConfigReader outer(*parameters, config.pointer("rope_parameters"), config.findings());
-    const Node* const own = row.kind.empty() ? nullptr : outer.object(row.kind);
-    const ConfigReader inner(
-        own == nullptr ? *parameters : *own,
-        own == nullptr ? config.pointer("rope_parameters") : outer.pointer(row.kind),
-        config.findings());
-    read_part(inner, &part);
-    if (row.base.empty()) read_base(inner, &rope.base);
-    if (inner.has("rope_type") || inner.has("type") || inner.has("mrope_section")) {
-      rope.scaling = scaling_in(inner);
-      read_parameters(own == nullptr ? *parameters : *own, &rope);
-    }
-  }
+  const SaidOfRotations said = said_of_rotations(row, config, values.number(row.part));
+  rope.base = said.base;
+  rope.scaling = said.scaling;
+  rope.parameters = said.parameters;
   constexpr std::string_view kOriginal = "original_max_position_embeddings";
   if (config.has(kOriginal)) {  // before that of the scaling
     std::erase_if(rope.parameters, [&](const auto& one) { return one.first == kOriginal; });
@@ -139,7 +178,7 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
   } else if (!row.dim.empty()) {
     rope.dim = values.size(row.dim, head_dim);
   } else {
-    rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * part);
+    rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * said.part);
     if (rope.dim == 0) {
       config.add("out_of_range", "partial_rotary_factor",
                  "of " + std::to_string(head_dim) + " elements of a head none is turned",

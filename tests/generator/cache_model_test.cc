@@ -135,6 +135,22 @@ TEST(CacheModel, ScaledRotationsAreATable) {
   EXPECT_EQ(cache_model_of(newer).kernels[0].spec.kv_append().rope.dim, 96);
 }
 
+// Transformers 5 takes rope_scaling for rope_parameters, with all that it has.
+TEST(CacheModel, RopeScalingMayHaveWhatRopeParametersHas) {
+  json config = plain_llama();
+  config.erase("rope_theta");
+  config["rope_scaling"] = {
+      {"rope_type", "default"}, {"rope_theta", 1000000}, {"partial_rotary_factor", 0.5}};
+  const RopeSpec rope = cache_model_of(config).kernels[0].spec.kv_append().rope;
+  EXPECT_EQ(rope.base, 1000000);
+  EXPECT_EQ(rope.dim, 64);
+  EXPECT_TRUE(cache_model_of(config).assumptions.empty());
+  config["rope_scaling"] = json::object();  // scales nothing
+  config["rope_theta"] = 500000;
+  EXPECT_EQ(cache_model_of(config).kernels[0].spec.kv_append().rope.source, RopeSource::kBase);
+  EXPECT_TRUE(cache_model_of(config).notes.empty());
+}
+
 RopeScaling scaling_of(const json& scaling) {
   json config = plain_llama();
   config["rope_scaling"] = scaling;
@@ -263,6 +279,23 @@ TEST(CacheModel, ABaseThatIsAssumedIsTold) {
   EXPECT_EQ(cache_model_of(config).assumptions.size(), 1U);
   config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
   EXPECT_EQ(cache_model_of(config).assumptions.size(), 1U) << "the engine's table has one, too";
+}
+
+TEST(CacheModel, RotationsThatAreSaidTwiceAreTheSame) {
+  json config = plain_llama();
+  config["rope_parameters"] = {{"rope_type", "default"}};
+  config["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4}};
+  const std::string fault = cache_fault(config);
+  EXPECT_NE(fault.find("/rope_scaling: rope_parameters says otherwise"), std::string::npos)
+      << fault;
+  config["rope_parameters"] = config["rope_scaling"];
+  EXPECT_EQ(cache_fault(config), "accepted");
+  config["rope_parameters"]["rope_theta"] = config["rope_theta"];
+  EXPECT_EQ(cache_fault(config), "accepted");
+  config["rope_parameters"]["rope_theta"] = 2000000;
+  EXPECT_NE(cache_fault(config), "accepted");
+  config["rope_scaling"] = nullptr;
+  EXPECT_EQ(cache_fault(config), "accepted");
 }
 
 TEST(CacheModel, APartOfAHeadIsMoreThanNothingAndAtMostAll) {

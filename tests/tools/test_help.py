@@ -51,10 +51,14 @@ class HelpTest(CommandTest):
             self.assertIn("--tuned", self.help(*words))
 
     def test_what_others_call_it_is_answered_with_words_of_heddle(self):
-        text = (ROOT / "generator/spec/near_miss.cc").read_text(encoding="utf-8")
-        table = text.split("kOtherNames[] = {")[1].split("\n};")[0]
-        rows = re.findall(r'\{"([a-z0-9*]+)", \{([^}]*)\}\},', table)
-        self.assertEqual(len(rows), len(re.findall(r'^    \{"', table, re.M)))
+        rows = []
+        for path, start in (("generator/spec/near_miss.cc", "kOtherNames[] = {"),
+                            ("tools/heddle/command_line.cc", "kOtherWords[] = {")):
+            text = (ROOT / path).read_text(encoding="utf-8")
+            table = text.split(start)[1].split("\n};")[0]
+            found = re.findall(r'\{"([a-z0-9*]+)", \{([^}]*)\}\},', table)
+            self.assertEqual(len(found), len(re.findall(r'^    \{"', table, re.M)))
+            rows += found
         words = set(re.findall(r'"(\w+)"', self.heddle("schema", check=0).out))
         for target in self.heddle_json("targets")["targets"]:
             words |= {target["name"], f"sm_{target['arch']}"}
