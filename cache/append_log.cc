@@ -4,17 +4,22 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <string_view>
 #include <utility>
 
 namespace heddle {
 namespace {
 
 constexpr const char* kNoFile = "not a regular file";
+constexpr const char* kOtherText = "it has a text of another kind, which is left as it is";
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::size_t kHeadBytes = 4096;
 
 }  // namespace
 
-AppendLog::AppendLog(std::string path, std::function<void(std::string)> warn, FileSystem& files)
-    : path_(std::move(path)), warn_(std::move(warn)), files_(files) {}
+AppendLog::AppendLog(std::string path, std::function<void(std::string)> warn, std::string start,
+                     FileSystem& files)
+    : path_(std::move(path)), warn_(std::move(warn)), start_(std::move(start)), files_(files) {}
 
 void AppendLog::add(const std::string& line) {
   if (path_.empty()) return;
@@ -35,16 +40,29 @@ bool AppendLog::tell(const std::string& why) {
   return why.empty();
 }
 
+// A file that cannot be read is none that is known to be a log.
+bool AppendLog::is_other_text(int fd) const {
+  std::string head(kHeadBytes, '\0');
+  const ssize_t got =
+      retry_interrupted([&] { return files_.read(fd, head.data(), head.size(), 0); });
+  if (got < 0) return true;
+  head.resize(static_cast<std::size_t>(got));
+  const std::size_t first = head.find_first_not_of(kSpace);
+  return first != head.npos && head.compare(first, start_.size(), start_) != 0;
+}
+
 // Linux moves a write to the end of a file that was opened to append, whatever its offset says. A
 // short write, of a full disk, leaves half a line that readers refuse.
 std::string AppendLog::append(const std::string& line) {
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const int flags =
+      (start_.empty() ? O_WRONLY : O_RDWR) | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   Fd fd(&files_, retry_interrupted([&] { return files_.open(AT_FDCWD, path_, flags, 0600); }));
   if (fd.error() == ENXIO) return kNoFile;  // a pipe that nobody reads
   if (!fd) return error_text(fd.error());
   FileInfo info;
   if (const int error = files_.stat(fd.get(), &info); error < 0) return error_text(-error);
   if (!S_ISREG(info.mode)) return kNoFile;
+  if (!start_.empty() && is_other_text(fd.get())) return kOtherText;
   const ssize_t put =
       retry_interrupted([&] { return files_.write(fd.get(), line.data(), line.size(), 0); });
   if (put < 0) return error_text(static_cast<int>(-put));

@@ -20,6 +20,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kRecordVersion = 1;
+constexpr std::string_view kRecordStart = "{\"heddle_record\"";
 constexpr std::string_view kSpace = " \t\r\n";
 
 std::string record_path(const RuntimeOptions& options) {
@@ -93,9 +94,12 @@ std::optional<RecordedSpec> parse_line(std::string_view line, Findings* findings
 }  // namespace
 
 Recorder::Recorder(const RuntimeOptions& options, Logger* logger)
-    : log_(record_path(options), [logger](const std::string& why) {
-        logger->log(LogLevel::kWarning, "recording specs: " + why);
-      }) {}
+    : log_(
+          record_path(options),
+          [logger](const std::string& why) {
+            logger->log(LogLevel::kWarning, "recording specs: " + why);
+          },
+          std::string(kRecordStart)) {}
 
 void Recorder::record(const Plan& plan) { log_.add(record_line(plan.spec, plan.target)); }
 
@@ -109,7 +113,7 @@ std::string record_line(const Spec& spec, const Target& target) {
 
 bool is_record(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
-  return first != std::string_view::npos && text.substr(first).starts_with("{\"heddle_record\"");
+  return first != std::string_view::npos && text.substr(first).starts_with(kRecordStart);
 }
 
 std::vector<RecordedSpec> parse_record(std::string_view text) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "faulty_file_system.h"
 #include "test_util.h"
@@ -52,6 +55,25 @@ TEST(AppendLog, LinesOfManyWritersStayWhole) {
   EXPECT_EQ(lines, 200);
 }
 
+TEST(AppendLog, OtherTextsAreLeftAsTheyAre) {
+  for (const std::string there : {"{}", "b", "\n c"}) {
+    const TempFolder folder;
+    std::ofstream(folder / "log") << there;
+    std::vector<std::string> warnings;
+    AppendLog log(
+        folder / "log", [&](const std::string& why) { warnings.push_back(why); }, "{a");
+    log.add("{a}");
+    EXPECT_EQ(text_of(folder / "log"), there);
+    EXPECT_EQ(warnings.size(), 1U) << there;
+  }
+  for (const std::string there : {"", "\n", " {a 1}\n"}) {
+    const TempFolder folder;
+    std::ofstream(folder / "log") << there;
+    AppendLog(folder / "log", {}, "{a").add("{a}");
+    EXPECT_EQ(text_of(folder / "log"), there + "{a}\n");
+  }
+}
+
 TEST(AppendLog, TroubleIsToldOnce) {
   for (const std::string failing : {"open", "write", "close"}) {
     const TempFolder folder;
@@ -59,7 +81,7 @@ TEST(AppendLog, TroubleIsToldOnce) {
     files.fault = [&](const std::string& call, int) { return call == failing ? ENOSPC : 0; };
     std::vector<std::string> warnings;
     AppendLog log(
-        folder / "log", [&](const std::string& why) { warnings.push_back(why); }, files);
+        folder / "log", [&](const std::string& why) { warnings.push_back(why); }, "", files);
     log.add("a");
     log.add("b");
     ASSERT_EQ(warnings.size(), 1U) << failing;

@@ -94,6 +94,19 @@ class RecordTest(CommandTest):
                            "h200", check=0)
         self.assertIn("1 specs in", done.err)
 
+    def test_a_file_of_another_kind_stays_as_it_is(self):
+        build = ("build", inline(), "--target", "h200")
+        for text in ('{"model_type": "llama"}', "notes\n", "\0\0{", '[{"heddle_record": 1}]'):
+            record = self.file("other", text)
+            self.environment["HEDDLE_RECORD"] = str(record)
+            done = self.heddle(*build, check=0)
+            self.assertIn(f"cannot write to {record}: ", done.err)
+            self.assertEqual(record.read_text(), text)
+            del self.environment["HEDDLE_RECORD"]
+            line = self.problem("record", "-o", record, "--", "false", code=2)
+            self.assertEqual(line.count(str(record)), 1, line)
+            self.assertEqual(record.read_text(), text)
+
     def test_what_is_no_file_is_no_record(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)

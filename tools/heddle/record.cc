@@ -55,10 +55,11 @@ int run_command(const std::vector<std::string>& command) {
 }
 
 std::size_t recorded_specs(const std::string& path) {
+  const Input input = read_input(path);
   try {
-    return parse_record(read_input(path).text).size();
+    return parse_record(input.text).size();
   } catch (const Error& error) {
-    throw error.category() == ErrorCategory::kSpec ? at_place(path, error) : error;
+    throw at_place(path, error);
   }
 }
 
