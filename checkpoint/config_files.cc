@@ -33,10 +33,18 @@ std::string content_of(const std::string& path) {
   return text;
 }
 
+// Only a name that is not in the folder is no file: a link that leads nowhere says that there should
+// be one.
 std::string text_beside(const fs::path& config, const char* name) {
   std::error_code none;
   const fs::path path = config.parent_path() / name;
-  return fs::is_regular_file(path, none) ? content_of(path.string()) : std::string();
+  if (fs::symlink_status(path, none).type() == fs::file_type::not_found) return {};
+  std::string text = content_of(path.string());
+  if (text.empty()) {
+    throw Error(ErrorCategory::kSpec, "checkpoint.not_text",
+                fmt::format("{}: not JSON: the file is empty", excerpt(path.string())));
+  }
+  return text;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string config_beside(const std::string& checkpoint);
 
 // Throws Error(kFile, "checkpoint.open", "checkpoint.read", "checkpoint.config") for files that
 // cannot be read or are larger than any config, Error(kSpec, "checkpoint.not_text") for one with a
-// NUL byte.
+// NUL byte and for one beside it that is empty.
 ConfigFiles read_config_files(const std::string& path);
 // The same of those beside config.json alone.
 void read_files_beside(const std::string& path, ConfigFiles* files);

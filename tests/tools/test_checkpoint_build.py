@@ -175,6 +175,18 @@ class BuildTest(CommandTest):
         line = self.problem("build", folder, "--print-specs", code=2)
         self.assertIn("not a regular file", line)
 
+    def test_what_stands_beside_the_config_can_be_read(self):
+        """A model whose quantisation cannot be read is none that is not quantised."""
+        places = {"link": lambda path: path.symlink_to("nowhere.json"), "folder": os.mkdir,
+                  "pipe": os.mkfifo, "empty": lambda path: path.write_text("")}
+        for file in ("hf_quant_config.json", "quantize_config.json", "quant_config.json"):
+            for kind, make in places.items():
+                with self.subTest(kind, file=file):
+                    folder = self.write(f"{kind}-{file}", LLAMA, {})
+                    make(folder / file)
+                    line = self.problem("build", folder, "--dense", "--print-specs", code=2)
+                    self.assertIn(f"{folder / file}: ", line)
+
     def plain_case(self, name, **config):
         """A folder with a quantised layer, others that are not, and a table that is looked up."""
         case = next(case for case in SERVED if case.name == "gptq-sym")
