@@ -5,6 +5,7 @@
 #include <string>
 
 #include "checkpoint/config.h"
+#include "heddle/error.h"
 #include "heddle/model.h"
 
 namespace heddle {
@@ -14,6 +15,8 @@ struct ConfigFiles {
   std::string config;           // texts
   std::string hf_quant_config;  // empty: not there
   std::string quantize_config;
+  std::string hf_quant_config_place{};  // paths of these two
+  std::string quantize_config_place{};
 
   ModelConfigTexts texts() const { return {config, hf_quant_config, quantize_config}; }
 };
@@ -27,6 +30,9 @@ std::string config_beside(const std::string& checkpoint);
 ConfigFiles read_config_files(const std::string& path);
 // The same of those beside config.json alone.
 void read_files_beside(const std::string& path, ConfigFiles* files);
+
+// The error of these texts with the file of each problem in front of it.
+Error at_place(const ConfigFiles& files, const Error& error);
 
 // What the user says beside the files; as in CheckpointOptions.
 struct ConfigRequest {

@@ -2,6 +2,7 @@
 
 #include "generator/model/dtype.h"
 #include "generator/model/family.h"
+#include "generator/spec/error_place.h"
 
 namespace heddle {
 namespace {
@@ -19,15 +20,26 @@ std::optional<Node> read_object(std::string_view text, Findings& findings) {
   return root;
 }
 
+// `name` is the usual one of the file, which stands beside the config.
+std::optional<Node> read_object_beside(std::string_view name, std::string_view text,
+                                       Findings& findings) {
+  if (text.empty()) return std::nullopt;
+  try {
+    return read_object(text, findings);
+  } catch (const Error& error) {
+    throw at_place(name, error);
+  }
+}
+
 }  // namespace
 
 ConfigDocuments::ConfigDocuments(const ModelConfigTexts& texts, Findings& findings)
-    : findings_(findings), texts_(texts), config_(read_object(texts.config, findings)) {
-  if (!texts.hf_quant_config.empty())
-    hf_quant_config_ = read_object(texts.hf_quant_config, findings);
-  if (!texts.quantize_config.empty())
-    quantize_config_ = read_object(texts.quantize_config, findings);
-}
+    : findings_(findings),
+      texts_(texts),
+      config_(read_object(texts.config, findings)),
+      hf_quant_config_(read_object_beside("hf_quant_config.json", texts.hf_quant_config, findings)),
+      quantize_config_(
+          read_object_beside("quantize_config.json", texts.quantize_config, findings)) {}
 
 ConfigReader ConfigDocuments::language() const {
   ConfigReader root = config();

@@ -187,6 +187,23 @@ class BuildTest(CommandTest):
                     line = self.problem("build", folder, "--dense", "--print-specs", code=2)
                     self.assertIn(f"{folder / file}: ", line)
 
+    def test_a_fault_is_said_of_the_file_that_has_it(self):
+        gptq = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+        for file in ("hf_quant_config.json", "quantize_config.json", "quant_config.json"):
+            for number, text in enumerate(("null", "[1, 2]", '{"bits": 4,}', '{"bits": []}')):
+                with self.subTest(file=file, text=text):
+                    folder = self.write(f"{number}-{file}", LLAMA, {})
+                    (folder / file).write_text(text)
+                    done = self.heddle("build", folder, "--print-specs", check=2 if number < 3
+                                       else None)
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn(f"heddle: {folder / file}: ", done.err)
+        for file in ("quantize_config.json", "quant_config.json"):
+            folder = self.write(f"other-{file}", quantized(gptq), {file: {"bits": 8}})
+            line = self.heddle("build", folder, "--print-specs").err
+            self.assertIn(f"{folder / 'config.json'}: /quantization_config/bits: {file} says 8",
+                          line)
+
     def plain_case(self, name, **config):
         """A folder with a quantised layer, others that are not, and a table that is looked up."""
         case = next(case for case in SERVED if case.name == "gptq-sym")

@@ -74,7 +74,7 @@ Model model_of_config(const ConfigFiles& files, const PackCommandOptions& option
   try {
     return model_from_config(texts);
   } catch (const Error& error) {
-    throw at_place(files.place, error);
+    throw at_place(files, error);
   }
 }
 
