@@ -132,10 +132,17 @@ class CheckpointTest(CommandTest):
                         self.assertIn("is a file of the checkpoint", line)
                 self.assertEqual(weights.read_bytes(), before)
                 config = weights.parent / "config.json"
-                before = config.read_bytes()
-                line = self.problem(command, weights.parent, "-o", config, code=2)
-                self.assertIn("is the model's config", line)
-                self.assertEqual(config.read_bytes(), before)
+                quantisation = json.loads(config.read_text())["quantization_config"]
+                for name in (config.name, "quantize_config.json", "quant_config.json"):
+                    place = config.with_name(name)
+                    if place != config:
+                        place.write_text(json.dumps(quantisation))
+                    before = place.read_bytes()
+                    line = self.problem(command, weights.parent, "-o", place, code=2)
+                    self.assertIn("is the model's config", line)
+                    self.assertEqual(place.read_bytes(), before)
+                    if place != config:
+                        place.unlink()
 
     def test_a_checkpoint_without_quantised_layers(self):
         self.heddle("dequantize", GOLDEN[0], "-o", self.out, check=0)

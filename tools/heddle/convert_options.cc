@@ -79,9 +79,12 @@ int run_convert(const ConvertCommandOptions& options, Convert convert, const cha
                             "checkpoint that it was packed from",
                             excerpt(options.checkpoint)));
   }
-  const CheckpointConfig config = read_checkpoint_config(config_of(options), options.pack.request);
-  std::error_code none;  // a path that is not there is no other file
-  if (std::filesystem::equivalent(config_path(options), options.output, none)) {
+  const ConfigFiles files = config_of(options);
+  const CheckpointConfig config = read_checkpoint_config(files, options.pack.request);
+  for (const std::string& input :
+       {config_path(options), files.hf_quant_config_place, files.quantize_config_place}) {
+    std::error_code none;  // a path that is not there is no other file
+    if (!std::filesystem::equivalent(input, options.output, none)) continue;
     throw Error(ErrorCategory::kUsage, "checkpoint.output",
                 options.output + " is the model's config; name another file for the output");
   }
