@@ -52,7 +52,7 @@ Checkpoint::Checkpoint(const std::string& path) {
   const std::vector<std::string> files =
       fs::is_directory(path, ignored) ? files_in(path) : std::vector<std::string>{path};
   for (const std::string& file : files) {
-    if (fs::path(file).extension() == ".json") {
+    if (fs::path(file).extension() == ".json" && !has_safetensors_header(file)) {
       open_index(file);
     } else {
       add_file(file);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "checkpoint/unread_file.h"
 #include "heddle/error.h"
@@ -29,30 +31,56 @@ void refuse_other_format(const InputFile& file, std::string_view first) {
   }
 }
 
-std::uint64_t header_bytes(const InputFile& file) {
-  std::array<std::uint8_t, kPrefixBytes> prefix{};
-  const std::size_t there = std::min<std::uint64_t>(prefix.size(), file.size());
-  file.read(0, prefix.data(), there);
+// The length of the header that a file says, and whether it can be one.
+struct HeaderLength {
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < prefix.size(); ++i) bytes |= std::uint64_t{prefix[i]} << (8 * i);
+  bool is_sound = false;
+};
+
+HeaderLength header_length(const InputFile& file, std::array<std::uint8_t, kPrefixBytes>* first) {
+  const std::size_t there = std::min<std::uint64_t>(first->size(), file.size());
+  file.read(0, first->data(), there);
+  HeaderLength length;
+  for (std::size_t i = 0; i < first->size(); ++i) {
+    length.bytes |= std::uint64_t{(*first)[i]} << (8 * i);
+  }
   const std::uint64_t room = file.size() - there;
   char begin = 0;
   if (room != 0) file.read(kPrefixBytes, &begin, 1);
+  length.is_sound = begin == '{' && length.bytes <= kMostHeaderBytes && length.bytes <= room;
+  return length;
+}
+
+std::uint64_t header_bytes(const InputFile& file) {
+  std::array<std::uint8_t, kPrefixBytes> prefix{};
+  const std::size_t there = std::min<std::uint64_t>(prefix.size(), file.size());
+  const auto [bytes, is_sound] = header_length(file, &prefix);
   // The first bytes of other formats may be those of a header's length.
-  if (begin == '{' && bytes <= kMostHeaderBytes && bytes <= room) return bytes;
+  if (is_sound) return bytes;
   refuse_other_format(file, {reinterpret_cast<const char*>(prefix.data()), there});
   if (there < kPrefixBytes) refuse_header(file, "too short for a safetensors file");
   if (bytes > kMostHeaderBytes) {
     refuse_header(
         file, fmt::format("a header of {} bytes; the format allows {}", bytes, kMostHeaderBytes));
   }
-  if (bytes > room) {
+  if (bytes > file.size() - there) {
     refuse_header(file, fmt::format("a header of {} bytes in a file of {}", bytes, file.size()));
   }
   return bytes;
 }
 
 }  // namespace
+
+bool has_safetensors_header(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  try {
+    std::array<std::uint8_t, kPrefixBytes> first{};
+    return header_length(InputFile(path), &first).is_sound;
+  } catch (const Error&) {  // who reads the file says why not
+    return false;
+  }
+}
 
 SafetensorsFile::SafetensorsFile(std::string path) : file_(std::move(path)) {
   const std::uint64_t bytes = header_bytes(file_);

@@ -17,6 +17,10 @@ namespace heddle {
 // A file begins with the length of its header, little-endian.
 inline constexpr std::size_t kPrefixBytes = 8;
 
+// Whether a regular file begins as one of safetensors does, whatever its name: with a length that
+// is inside of the file, then "{". False for what cannot be read.
+bool has_safetensors_header(const std::string& path);
+
 // Immutable after construction: any thread may call it.
 class SafetensorsFile {
  public:

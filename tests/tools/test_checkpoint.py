@@ -144,6 +144,19 @@ class CheckpointTest(CommandTest):
                     if place != config:
                         place.unlink()
 
+    def test_tensors_in_a_file_of_any_name(self):
+        for name in ("p.st", "tensors", "tensors.json"):
+            folder = self.folder / name
+            folder.mkdir()
+            shutil.copy(GOLDEN[0] / "config.json", folder)
+            shutil.copy(GOLDEN[0] / "model.safetensors", folder / name)
+            usual = folder / "usual.safetensors"
+            shutil.copy(GOLDEN[0] / "model.safetensors", usual)
+            for command in (("build", "--print-specs"), ("size",)):
+                want = self.heddle(command[0], usual, *command[1:])
+                got = self.heddle(command[0], folder / name, *command[1:])
+                self.assertEqual((got.returncode, got.out), (want.returncode, want.out), got.err)
+
     def test_a_checkpoint_without_quantised_layers(self):
         self.heddle("dequantize", GOLDEN[0], "-o", self.out, check=0)
         config = GOLDEN[0] / "config.json"

@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config.h"
 #include "checkpoint/packed_file.h"
+#include "checkpoint/safetensors.h"
 #include "checkpoint/unread_file.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
@@ -133,10 +134,11 @@ Model model_of_tensors(const std::string& path, const ConfigFiles& files,
   return model;
 }
 
-bool is_tensor_file(std::string_view path) {
+bool is_tensor_file(const std::string& path) {
   constexpr std::string_view kEnds[] = {".safetensors", ".safetensors.index.json"};
   return std::any_of(std::begin(kEnds), std::end(kEnds),
-                     [&](std::string_view end) { return path.ends_with(end); });
+                     [&](std::string_view end) { return path.ends_with(end); }) ||
+         has_safetensors_header(path);
 }
 
 // A model's config and, where they are at hand, its tensors.
