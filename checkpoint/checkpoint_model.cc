@@ -220,7 +220,7 @@ class LayersOfModel {
     entry.name = leaf_of_layer(missing.name);
     entry.n = missing.n;
     entry.k = missing.k;
-    entry.weights = "missing";
+    entry.weights = kMissingWeights;
     entry.reason = "the checkpoint has no tensor of it";
     layers_.add({missing.name}, {missing.n}, std::move(entry));
   }

@@ -10,6 +10,9 @@
 
 namespace heddle {
 
+// ModelLayer::weights of a layer that the config has and the tensors do not.
+inline constexpr const char* kMissingWeights = "missing";
+
 // Exactly the specs that repack_checkpoint() writes into its metadata, each once, in the order of
 // the layers' names; where a layer takes activations of eight bits also Model::rows. A kernel's
 // name is the last component of the first such layer's. Throws as plan_layers() does,

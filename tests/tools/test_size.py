@@ -64,6 +64,47 @@ class SizeTest(CommandTest):
                     self.assertEqual(size["workspace_bytes"], by_config["workspace_bytes"])
                     self.assertEqual(size["uncounted"], [])
 
+    def test_a_folder_takes_what_repack_writes(self):
+        choices = ([], ["--dense"], ["--gated"], ["--no-fuse"], ["--lm-head", "8"],
+                   ["--keep", "model.layers.0.*"], ["--skip", "model.layers.1.*"],
+                   ["--tp", "0/2"])
+        for form in ("awq", "gptq", "gptq-act-order", "w8a8", "fp8", "fp8-blocks"):
+            for kind in ("llama", "qwen3"):
+                folder = self.folder / f"{form}-{kind}"
+                self.heddle("sample-model", folder, "--format", form, "--type", kind, check=0)
+                self.add_wide_tensors(folder / "model.safetensors")
+                for options in choices:
+                    if (form, *options) == ("gptq-act-order", "--tp", "0/2"):
+                        continue  # a rank has no whole order of columns: repack refuses it
+                    with self.subTest((form, kind, options)):
+                        out = self.folder / "packed.safetensors"
+                        self.heddle("repack", folder, "-o", out, "--target", "h200", *options,
+                                    check=0)
+                        tensors = sum(len(data) for _, _, data in load(out)[1].values())
+                        # The sums of a packed file are its own, whatever rank it is of.
+                        self.assertEqual(self.weights_of(folder, *options), tensors)
+                        shutil.copy(folder / "config.json", self.folder)
+                        rank = options if "--tp" in options else []
+                        self.assertEqual(self.weights_of(out, *rank), tensors)
+
+    def add_wide_tensors(self, path):
+        """A model's embeddings in FP32, and a tensor that no config tells of."""
+        _, tensors = load(path)
+        kind, shape, data = tensors["model.embed_tokens.weight"]
+        if "lm_head.weight" in tensors:  # a tied head has their type
+            tensors["model.embed_tokens.weight"] = ("F32", shape, data + data)
+        tensors["extra.table"] = ("F32", [1024, 1024], bytes(4 << 20))
+        save(path, tensors)
+
+    def weights_of(self, *arguments):
+        size = self.heddle_json("size", *arguments, *LOAD)
+        rows = [row["bytes"] for row in size["weights"]]
+        self.assertEqual(sum(rows), size["weight_bytes"])
+        self.assertEqual([row["count"] * row["each"] for row in size["weights"]], rows)
+        self.assertEqual(size["bytes"], size["weight_bytes"] + size["cache_bytes"] +
+                         size["workspace_bytes"])
+        return size["weight_bytes"]
+
     def test_what_is_not_packed_is_as_the_checkpoint_has_it(self):
         folder = self.write_model()
         size = self.heddle_json("size", folder / "config.json", *LOAD)

@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/config.h"
+#include "checkpoint/packed_checkpoint.h"
 #include "checkpoint/packed_file.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/unread_file.h"
@@ -22,6 +23,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/kv_option.h"
 #include "tools/heddle/spec_list.h"
+#include "tools/heddle/weight_sizes.h"
 
 namespace heddle {
 namespace {
@@ -199,6 +201,19 @@ Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackComm
 }
 
 }  // namespace
+
+std::vector<ModelWeightSize> sizes_of_tensors(const std::string& argument,
+                                              const PackCommandOptions& options) {
+  const ModelPlace place = place_of(argument);
+  const ConfigFiles files = config_of(place, argument);
+  const Checkpoint checkpoint(place.tensors);
+  if (is_packed(checkpoint)) {
+    return weight_sizes(
+        read_packed_checkpoint(checkpoint, options.pack, options.request, PackedUse::kSpecs));
+  }
+  const CheckpointConfig config = read_checkpoint_config(files, options.request);
+  return weight_sizes(packed_checkpoint(checkpoint, config, options.pack));
+}
 
 bool has_tensors(const std::string& argument) { return !place_of(argument).tensors.empty(); }
 

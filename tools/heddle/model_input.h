@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/model.h"
+#include "heddle/model_size.h"
 #include "tools/heddle/pack_options.h"
 
 namespace heddle {
@@ -33,6 +34,11 @@ Model read_model(const std::string& argument, const std::string& kv,
 // Whether the argument is a folder, a safetensors file or an index that read_model() would read as
 // a checkpoint. Throws what read_model() throws of a place where no model is.
 bool has_tensors(const std::string& argument);
+
+// The bytes of every tensor that `heddle repack` writes with these options, or that a packed file
+// has. Throws what read_model() throws. Precondition: has_tensors().
+std::vector<ModelWeightSize> sizes_of_tensors(const std::string& argument,
+                                              const PackCommandOptions& options);
 
 // Moves the kernels of Model::rows behind the others, whose numbers its layers have.
 inline void take_rows(Model* model) {

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "checkpoint/checkpoint_model.h"
 #include "decode_attention/config.h"
 #include "generator/families/decode_attention/config.h"
 #include "heddle/error.h"
@@ -157,6 +159,29 @@ Model read_whole_model(const SizeOptions& options, const PackCommandOptions& pac
   }
 }
 
+// The weights are those that the tensors show. What the config says of them is no part of the sums
+// but for layers that have no tensor.
+ModelSize size_of_tensors(Model model, const SizeOptions& options, const PackCommandOptions& pack,
+                          const Target& target, const TunedTables& tables) {
+  std::vector<ModelUncounted> missing;
+  std::vector<ModelLayer> caches;
+  for (ModelLayer& layer : model.layers) {
+    if (layer.kind == ModelLayer::Kind::kAttention) {
+      caches.push_back(std::move(layer));
+    } else if (layer.weights == kMissingWeights) {
+      missing.push_back({layer.name, layer.reason});
+    }
+  }
+  model.layers = std::move(caches);
+  model.hidden = 0;  // embeddings and norms are among the tensors
+  ModelSize size = model_size(model, {}, target, options.load, tables);
+  size.weights = sizes_of_tensors(options.config, pack);
+  for (const ModelWeightSize& weights : size.weights) size.weight_bytes += weights.bytes;
+  size.bytes += size.weight_bytes;
+  size.uncounted.insert(size.uncounted.begin(), missing.begin(), missing.end());
+  return size;
+}
+
 int run_size(const SizeOptions& options) {
   Runtime runtime(runtime_options({}));
   const Target target = choose_target(options.target, runtime);
@@ -164,8 +189,11 @@ int run_size(const SizeOptions& options) {
   pack.request.arch = target.arch();
   // One rank's matrices do not tell which heads of the cache it has.
   const bool whole = pack.pack.parallel.size == 1 || !options.kv.empty();
-  const Model model = whole ? read_whole_model(options, pack) : read_model(options.config, pack);
-  ModelSize size = model_size(model, {}, target, options.load, runtime.tuned_tables());
+  Model model = whole ? read_whole_model(options, pack) : read_model(options.config, pack);
+  const TunedTables& tables = runtime.tuned_tables();
+  ModelSize size = has_tensors(options.config)
+                       ? size_of_tensors(std::move(model), options, pack, target, tables)
+                       : model_size(model, {}, target, options.load, tables);
   if (!whole) {
     size.uncounted.push_back(
         {"the key-value cache",
