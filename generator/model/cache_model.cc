@@ -32,6 +32,28 @@ KvSpec read_kv(const KvShape& shape, DType dtype, std::string_view kv) {
   return Spec::parse(json).kv();
 }
 
+// Whether the error is of the kv block, which the user wrote, not the model.
+bool is_of_cache(const Error& error) {
+  return std::any_of(error.problems().begin(), error.problems().end(), [](const Problem& problem) {
+    return problem.pointer == "/kv" || problem.pointer.rfind("/kv/", 0) == 0;
+  });
+}
+
+// Why there is no kernel for attention whose spec was refused.
+std::string why_refused(const ModelAttention& attention, const Error& error) {
+  std::string reason = "no kernel of Heddle takes " + std::to_string(attention.heads) + " heads, " +
+                       std::to_string(attention.kv_heads) + " of keys and values, of " +
+                       std::to_string(attention.head_dim) + " elements";
+  if (attention.rope.pairing != RopePairing::kNone) {
+    reason += " of which " + std::to_string(attention.rope.dim) + " are rotated";
+  }
+  for (const Problem& problem : error.problems()) {
+    reason += "; " + problem.pointer + " of its spec " + problem.message;
+    if (!problem.allowed.empty()) reason += ", allowed: " + problem.allowed;
+  }
+  return reason;
+}
+
 // Decoder layers whose attention is the same operation.
 struct AttentionKind {
   ModelAttention attention;
@@ -50,6 +72,18 @@ class CacheBuilder {
   void add(const AttentionKind& kind) {
     const std::string reason = why_unserved(kind);
     if (!reason.empty()) return add_unserved(kind, reason);
+    const std::vector<std::string> notes = model_.notes;
+    try {
+      add_kernels(kind);
+    } catch (const Error& error) {
+      if (error.category() != ErrorCategory::kSpec || is_of_cache(error)) throw;
+      model_.notes = notes;  // those of kernels that are not made
+      add_unserved(kind, why_refused(kind.attention, error));
+    }
+  }
+
+  // Both kernels, or none where a spec refuses what the model or `kv` asks for.
+  void add_kernels(const AttentionKind& kind) {
     KvAppendSpec append;
     append.shape = {static_cast<int>(kind.attention.kv_heads),
                     static_cast<int>(kind.attention.head_dim)};
@@ -61,7 +95,7 @@ class CacheBuilder {
     if (kind.attention.qk_norm != QkNorm::kNone && !kind.norm.epsilon) {
       note("kv_append takes queries and keys that the engine has normalised");
     }
-    add_kernel(Spec::from_kv_append(append, "kv_append"), "k_cache + v_cache", kind);
+    Spec append_spec = Spec::from_kv_append(append, "kv_append");
 
     DecodeAttentionSpec attention;
     attention.shape = {static_cast<int>(kind.attention.heads), append.shape.kv_heads,
@@ -74,10 +108,10 @@ class CacheBuilder {
     attention.sink_logits = kind.attention.sinks;
     if (kind.attention.alibi) attention.alibi = alibi_of(kind.attention);
     const bool windowed = kind.attention.window != 0;
-    add_kernel(
-        Spec::from_decode_attention(
-            attention, windowed && several_ ? "decode_attention_window" : "decode_attention"),
-        "attention", kind);
+    Spec attention_spec = Spec::from_decode_attention(
+        attention, windowed && several_ ? "decode_attention_window" : "decode_attention");
+    add_kernel(std::move(append_spec), "k_cache + v_cache", kind);
+    add_kernel(std::move(attention_spec), "attention", kind);
   }
 
   void add_unserved(const AttentionKind& kind, const std::string& reason) {

@@ -144,6 +144,23 @@ class SizeTest(CommandTest):
         text = self.heddle("size", config_of("deepseek_v3"), *LOAD, check=0).out
         self.assertIn("not counted: ", text)
 
+    def test_attention_without_a_kernel_is_told_with_the_numbers_of_the_model(self):
+        for name, numbers in (("gpt_neox", "8 are rotated"), ("stablelm", "8 are rotated")):
+            with self.subTest(name):
+                config = config_of(name)
+                told = [one["reason"] for one in self.heddle_json("size", config, *LOAD)[
+                    "uncounted"] if "cache" in one["name"]]
+                self.assertTrue(told and numbers in told[0], told)
+                built = self.heddle("build", config, "--target", "h200", "--list", "--kv",
+                                    "int8:head", check=0)
+                self.assertIn(numbers, built.out)
+
+    def test_every_config_has_a_size(self):
+        for config in sorted((ROOT / "tests/models/configs").glob("*.json")):
+            with self.subTest(config.stem):
+                size = self.heddle_json("size", config, *LOAD)
+                self.assertGreater(size["weight_bytes"], 0)
+
     def test_experts_are_counted(self):
         size = self.heddle_json("size", config_of("mixtral"), *LOAD)
         config = json.loads(config_of("mixtral").read_text())
