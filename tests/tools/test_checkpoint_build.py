@@ -295,6 +295,27 @@ class BuildTest(CommandTest):
         for name in ("qkv_proj", "gate_up_proj", "down_proj"):
             self.assertIn(f"no kernel for {name} (32 layers): the sparsity format", done.err)
 
+    def test_a_tied_head_is_a_layer_of_folder_and_config_alike(self):
+        for form in ("gptq", "w8a8"):
+            folder = self.folder / form
+            self.heddle("sample-model", folder, "--format", form, "--type", "qwen3", check=0)
+            packed = self.folder / (form + "-packed")
+            packed.mkdir()
+            (packed / "config.json").write_bytes((folder / "config.json").read_bytes())
+            self.heddle("repack", folder, "-o", packed / "packed.safetensors", "--target", "h200",
+                        check=0)
+            for options, code in (([], 1), (["--dense"], 0), (["--lm-head", "8"], 0)):
+                with self.subTest((form, options)):
+                    places = [folder / "config.json", folder] + ([] if options else [packed])
+                    ends = set()
+                    for place in places:
+                        done = self.heddle("build", place, "--target", "h200", "--list", "--all",
+                                           *options, check=code)
+                        head, = [line.split() for line in done.out.splitlines()
+                                 if line.startswith("lm_head")]
+                        ends.add((done.out.splitlines()[-1], head[-1] == "lm_head"))
+                    self.assertEqual(len(ends), 1, ends)
+
     def test_a_folder_with_neither_config_nor_tensors(self):
         line = self.problem("build", self.folder, "--print-specs", code=2)
         self.assertIn("config.json", line)

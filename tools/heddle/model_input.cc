@@ -88,11 +88,33 @@ void add_new(std::vector<std::string> texts, std::vector<std::string>* all) {
   }
 }
 
+// A head without weights of its own is a layer of the model, too, although no tensor shows it.
+void add_tied_head(const Model& facts, Model* model) {
+  if (!facts.tied_embeddings) return;
+  const auto is_head = [&](const ModelLayer& layer) {
+    return layer.layers.empty() && layer.n == facts.vocabulary && layer.k == facts.hidden;
+  };
+  const auto head = std::find_if(facts.layers.begin(), facts.layers.end(), is_head);
+  if (head == facts.layers.end()) return;
+  // A rank has a part of its rows.
+  const bool known =
+      std::any_of(model->layers.begin(), model->layers.end(), [&](const ModelLayer& layer) {
+        return is_head(layer) || (layer.layers.empty() && layer.name == head->name);
+      });
+  if (known) return;
+  ModelLayer layer = *head;
+  if (layer.kernel >= 0) layer.reason = "its weights are those of the embeddings, left unpacked";
+  layer.kernel = -1;
+  layer.stored_bytes = 0;
+  model->layers.push_back(std::move(layer));
+}
+
 // What the config says of the whole decoder. Tensors are served without it.
 void add_facts(ModelConfigTexts texts, Model* model) {
   texts.plain_too = true;
   try {
     Model facts = model_from_config(texts);
+    add_tied_head(facts, model);
     model->blocks = std::move(facts.blocks);
     model->hidden = facts.hidden;
     model->vocabulary = facts.vocabulary;
