@@ -20,6 +20,8 @@ using device::kMostSequences;
 
 constexpr std::int64_t kPlainBytes = 2;  // activations, norms and embeddings have 16 bits
 constexpr std::int64_t kFloatBytes = 4;
+// Of embeddings that every decoder layer has of its own: what else the model makes of a token.
+constexpr std::string_view kPerLayerProjection = "per_layer_model_projection";
 
 void check_load(const ModelLoad& load) {
   if (load.sequences >= 1 && load.sequences <= kMostSequences && load.context >= 1 &&
@@ -180,9 +182,16 @@ void SizeBuilder::add_rest(const Model& model) {
   };
   if (model.vocabulary > 0) {
     add({"embeddings", "16 bits", false, 1, plain(model.vocabulary * model.hidden), 0});
-    assume("there is one table of embeddings, of the model's width and vocabulary, in 16 bits");
+    assume("the table of tokens' embeddings has the model's width and vocabulary, in 16 bits");
   } else {
     add_uncounted("embeddings", "the config does not say how many rows they have (vocab_size)");
+  }
+  for (const ModelLayer& layer : model.layers) {
+    if (layer.name != kPerLayerProjection) continue;
+    add_uncounted("per-layer embeddings",
+                  std::to_string(layer.n) +
+                      " values for each of vocab_size_per_layer_input tokens, in a type that the "
+                      "config does not say; a folder with tensors tells");
   }
   if (model.blocks.empty()) return add_uncounted("norms", "the decoder is not known");
   add({"norms", "16 bits", false, 1, plain(norm_elements(model)), 0});

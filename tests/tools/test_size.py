@@ -161,6 +161,19 @@ class SizeTest(CommandTest):
                 size = self.heddle_json("size", config, *LOAD)
                 self.assertGreater(size["weight_bytes"], 0)
 
+    def test_embeddings_of_layers_are_told(self):
+        for name, are_there in (("gemma3n", True), ("gemma4-e", True), ("gemma4", False)):
+            with self.subTest(name):
+                size = self.heddle_json("size", config_of(name), *LOAD)
+                told = [one["reason"] for one in size["uncounted"]
+                        if one["name"] == "per-layer embeddings"]
+                config = json.loads(config_of(name).read_text())
+                config = config.get("text_config", config)
+                self.assertEqual(len(told), int(are_there))
+                if are_there:
+                    values = config["num_hidden_layers"] * config["hidden_size_per_layer_input"]
+                    self.assertIn(f"{values} values", told[0])
+
     def test_experts_are_counted(self):
         size = self.heddle_json("size", config_of("mixtral"), *LOAD)
         config = json.loads(config_of("mixtral").read_text())
