@@ -22,10 +22,10 @@ bool has_few_tokens(const StepTimes& times, std::size_t step) {
   return times.tokens(step) <= kFewTokens;
 }
 
-// Compares what ends with a kernel's own step with the best so far. `tolerance_of_many`: of steps of
-// more than kFewTokens, by which times may exceed the best ones.
-void extend(const StepTimes& times, const StepRange& kernel, double tolerance_of_many, const Runs& runs,
-            std::vector<Run>& best) {
+// Compares what ends with a kernel's own step with the best so far. `tolerance_of_many`: of steps
+// of more than kFewTokens, by which times may exceed the best ones.
+void extend(const StepTimes& times, const StepRange& kernel, double tolerance_of_many,
+            const Runs& runs, std::vector<Run>& best) {
   double loss = 0;
   for (std::size_t first = kernel.last + 1; first-- > 0;) {
     const std::optional<double> us = times.us(kernel.last, kernel.kernel, first);

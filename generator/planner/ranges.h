@@ -33,7 +33,8 @@ class StepTimes {
   virtual std::int64_t tokens(std::size_t step) const = 0;
   // The kernels whose own step this is. Precondition of best_ranges(): every step has one.
   virtual std::size_t kernels(std::size_t step) const = 0;
-  // The shortest time, at the step, of the kernels whose own step this is: one of them always serves.
+  // The shortest time, at the step, of the kernels whose own step this is: one of them always
+  // serves.
   virtual double best_us(std::size_t step) const = 0;
   // The time of kernel `kernel` of step `own` at `step`, which is `own` or before it; nothing where
   // it may not serve, nor at any step before that. Every kernel may serve its own step.
