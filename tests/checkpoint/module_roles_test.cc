@@ -79,8 +79,8 @@ TEST_F(ModuleRolesTest, ANameTellsTheRole) {
               {"visual.patch_embed.proj", ModuleRole::kConvolution},
               {"model.layers.0.self_attn.q_proj.lora_A", ModuleRole::kAdapter},
               {"base.q_proj.lora_B.default", ModuleRole::kAdapter},
-              {"visual.blocks.0.attn.qkv", ModuleRole::kTower},
-              {"multi_modal_projector.linear_1", ModuleRole::kTower},
+              {"visual.blocks.0.attn.qkv", ModuleRole::kTowerOrExtra},
+              {"multi_modal_projector.linear_1", ModuleRole::kTowerOrExtra},
               {"model.layers.0.mystery", ModuleRole::kUnknown}};
   for (const auto& row : rows) {
     EXPECT_EQ(role_of_module(CheckpointConfig(), row.module), row.role) << row.module;

@@ -182,7 +182,7 @@ class BuildTest(CommandTest):
         for file in ("hf_quant_config.json", "quantize_config.json", "quant_config.json"):
             for kind, make in places.items():
                 with self.subTest(kind, file=file):
-                    folder = self.write(f"{kind}-{file}", LLAMA, {})
+                    folder = self.write(f"{kind}-{file[:6]}", LLAMA, {})
                     make(folder / file)
                     line = self.problem("build", folder, "--dense", "--print-specs", code=2)
                     self.assertIn(f"{folder / file}: ", line)
