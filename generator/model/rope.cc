@@ -121,7 +121,7 @@ SaidOfRotations said_of_rotations(const RopeRow& row, const ConfigReader& config
   const Node* const older = config.object("rope_scaling");
   const Node* const newer = config.object("rope_parameters");
   const bool has_older = older != nullptr && !older->items.empty();
-  const SaidOfRotations by_older =
+  SaidOfRotations by_older =
       !has_older ? said
                  : said_in(row, *older,
                            ConfigReader(*older, config.pointer("rope_scaling"), config.findings()),
@@ -132,7 +132,7 @@ SaidOfRotations said_of_rotations(const RopeRow& row, const ConfigReader& config
   const Node& node = own == nullptr ? *newer : *own;
   const std::string place =
       own == nullptr ? config.pointer("rope_parameters") : outer.pointer(row.kind);
-  const SaidOfRotations by_newer =
+  SaidOfRotations by_newer =
       said_in(row, node, ConfigReader(node, place, config.findings()), false, said);
   if (has_older && by_newer != by_older) {
     config.add("contradiction", "rope_scaling",
