@@ -308,7 +308,7 @@ TEST(ConfigFields, ScoresOfGpt2AreScaledByTheirLayer) {
   const int layers = config.at("n_layer").get<int>();
   ASSERT_EQ(cache.kernels.size(), static_cast<std::size_t>(1 + layers));
   for (int layer = 0; layer < layers; ++layer) {
-    const ModelKernel& kernel = cache.kernels[static_cast<std::size_t>(1 + layer)];
+    const ModelKernel& kernel = cache.kernels[static_cast<std::size_t>(layer) + 1];
     EXPECT_EQ(kernel.spec.decode_attention().scale_dim, head_dim * (layer + 1) * (layer + 1));
     EXPECT_EQ(kernel.layers, 1);
   }
