@@ -13,6 +13,7 @@
 #include "checkpoint/packed_contents.h"
 #include "generator/model/byte_activations.h"
 #include "generator/spec/document.h"
+#include "generator/target/capabilities.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
 
@@ -40,13 +41,6 @@ bool is_permutation(const std::vector<std::uint8_t>& bytes) {
     seen[static_cast<std::size_t>(column)] = true;
   }
   return true;
-}
-
-Target target_of_arch(int arch) {
-  Target target;
-  target.major = arch / 10;
-  target.minor = arch % 10;
-  return target;
 }
 
 class PackedFileReader {

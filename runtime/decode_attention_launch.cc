@@ -8,6 +8,7 @@
 #include "decode_attention/config.h"
 #include "generator/families/configuration.h"
 #include "generator/families/decode_attention/config.h"
+#include "generator/kv/sequence_limits.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
@@ -18,7 +19,6 @@ namespace {
 
 using device::DecodeAttentionConfig;
 using device::kAttentionTile;
-using device::kMostSequences;
 
 // Largest number of tokens of all sequences together: the kernel counts them in 32 bits.
 constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;

@@ -29,16 +29,9 @@ GemmSpec gemm_of(const Scheme& scheme) {
   return gemm;
 }
 
-Target target_of(int arch) {
-  Target target;
-  target.major = arch / 10;
-  target.minor = arch % 10;
-  return target;
-}
-
 std::string architectures_of(const GemmSpec& bytes) {
-  if (takes_bytes(target_of(75), bytes)) return "sm_75 and newer";
-  return takes_bytes(target_of(89), bytes) ? "sm_89, sm_90, sm_120 and newer" : "sm_90 alone";
+  if (takes_bytes(target_of_arch(75), bytes)) return "sm_75 and newer";
+  return takes_bytes(target_of_arch(89), bytes) ? "sm_89, sm_90, sm_120 and newer" : "sm_90 alone";
 }
 
 // Whether mma.sync would multiply codes of FP8 as FP16. From 256 tokens on that took 1.5 times as
@@ -99,7 +92,7 @@ std::string why_sixteen_bits(const Scheme& scheme, int arch) {
   GemmSpec gemm = gemm_of(scheme);
   std::string why = set_byte_activations(activation, blocks_of(scheme), DType::kFp16, &gemm);
   if (!why.empty() || arch == 0) return why;
-  const Target target = target_of(arch);
+  const Target target = target_of_arch(arch);
   if (takes_bytes(target, gemm)) return {};
   if (converts_codes(target, gemm) && refuse_pair(gemm, target).empty()) {
     return "mma.sync of sm_" + std::to_string(arch) +

@@ -5,8 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "decode_attention/config.h"
-#include "generator/families/decode_attention/config.h"
+#include "generator/kv/sequence_limits.h"
 #include "heddle/error.h"
 #include "heddle/inspect/kv_codec.h"
 #include "heddle/inspect/plan.h"
@@ -15,8 +14,6 @@
 
 namespace heddle {
 namespace {
-
-using device::kMostSequences;
 
 constexpr std::int64_t kPlainBytes = 2;  // activations, norms and embeddings have 16 bits
 constexpr std::int64_t kFloatBytes = 4;

@@ -16,11 +16,10 @@ inline constexpr double kSameTime = 1.03;
 inline constexpr double kKernelIsWorth = 1.02;
 inline constexpr std::size_t kMostKernels = 12;  // of a plan
 
-// A model spends most of its time with few tokens, one for each sequence that it answers: steps of
-// up to kFewTokens, the tokens of two tiles of the matrix instruction, keep kSameTime, and one of
-// more tokens counts kWeightOfMany of one of few. tools/bench-plans measures what choices
-// lose.
+// A model spends most of its time on few tokens: one for each sequence that it answers. Up to this
+// many, two tiles of the matrix instruction, no step may lose more than kSameTime.
 inline constexpr std::int64_t kFewTokens = 16;
+// The loss of a step of more tokens counts this much. tools/bench-plans measures what plans lose.
 inline constexpr double kWeightOfMany = 0.25;
 
 // Consecutive steps of M and the kernels that end with each: a kernel serves its own step and those

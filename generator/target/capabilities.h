@@ -7,6 +7,14 @@
 
 namespace heddle {
 
+// Of which nothing is known but its architecture: 75, 80 ...
+inline Target target_of_arch(int arch) {
+  Target target;
+  target.major = arch / 10;
+  target.minor = arch % 10;
+  return target;
+}
+
 // mma.sync of FP16 with FP32 sums, m16n8k8.
 inline bool has_tensor_cores(const Target& target) noexcept { return target.arch() >= 75; }
 // Arithmetic and mma.sync of bfloat16; m16n8k16.

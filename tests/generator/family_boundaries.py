@@ -14,9 +14,8 @@ ROOMS = ["generator", "runtime", "cache", "checkpoint", "tools", "include"]
 # Which families a room may know.
 ALLOWED = {
     # Puts the gather of X before the kernels of a GEMM with act-order; asks the families of GEMMs through
-    # generator/families/gemm_family.h alone. The size of a model is told within the limits of a launch of
-    # attention.
-    "generator/planner": {"gather", "decode_attention"},
+    # generator/families/gemm_family.h alone.
+    "generator/planner": {"gather"},
     # Fills the one struct that these kernels take as their argument, and checks what it points to.
     "runtime": {"kv_append", "decode_attention", "row_transform"},
     # Says how many bytes a launch of attention reads; makes norms of heads with the bits of an append, which

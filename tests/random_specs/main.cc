@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/target/capabilities.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tests/random_specs/check.h"
@@ -139,10 +140,7 @@ std::uint64_t compile_samples(const Options& options, const std::vector<Sample>&
   Runtime runtime(runtime_options);
   std::vector<std::string> archs;
   for (const int arch : runtime.compiler_archs()) {
-    Target target;
-    target.major = arch / 10;
-    target.minor = arch % 10;
-    archs.push_back(compiler_arch(target));
+    archs.push_back(compiler_arch(target_of_arch(arch)));
   }
   std::uint64_t compiled = 0;
   // One by one, so that each failure is told with its case.

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint_model.h"
-#include "decode_attention/config.h"
-#include "generator/families/decode_attention/config.h"
+#include "generator/kv/sequence_limits.h"
 #include "heddle/error.h"
 #include "heddle/model_size.h"
 #include "heddle/runtime.h"
@@ -219,7 +218,7 @@ void add_size_command(CLI::App& app, Action* action) {
       ->required();
   command->add_option("--batch", options->load.sequences, "sequences; default 1")
       ->type_name("B")
-      ->check(CLI::Range(1, device::kMostSequences));
+      ->check(CLI::Range(1, kMostSequences));
   command->add_option("--context", options->load.context, "tokens of each; default 8192")
       ->type_name("TOKENS")
       ->check(CLI::Range(std::int64_t{1}, kMostSequenceTokens));

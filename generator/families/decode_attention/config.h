@@ -2,17 +2,16 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_
 #define HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_
 
-#include <cstdint>
 #include <vector>
 
 #include "decode_attention/config.h"
+#include "generator/kv/sequence_limits.h"
 #include "heddle/kv_spec.h"
 #include "heddle/target.h"
 
 namespace heddle {
 
-// The most tokens of a sequence: lengths and what follows from them stay far below 2^31.
-inline constexpr std::int64_t kMostSequenceTokens = std::int64_t{1} << 30;
+static_assert(device::kMostSequences == kMostSequences, "the kernels have room for as many");
 
 // A kernel's configuration and how many of its blocks an SM holds.
 struct AttentionChoice {

@@ -25,8 +25,6 @@ using device::kMostTeamSequences;
 
 // Where sequences may have so many tiles the kernel of wide blocks takes them, if there is one.
 constexpr int kLongTiles = 256;
-// Lengths and what follows from them stay far below 2^31.
-constexpr std::int64_t kMostSequenceTokens = std::int64_t{1} << 30;
 // From this many tokens on a sequence has kLongTiles tiles.
 constexpr std::int64_t kFirstLongSequence = std::int64_t{kAttentionTile} * (kLongTiles - 1) + 1;
 

@@ -83,6 +83,13 @@ LinearRows granite_experts() {
   };
 }
 
+// Also of the classes that were made of Mixtral's.
+std::vector<NamedExpression> mixtral_names() {
+  return {{"class_default_kv_heads", "8"},   {"class_default_epsilon", "0.00001"},
+          {"class_default_base", "1000000"}, kKvHeadsGiven,
+          {"experts", "num_local_experts"},  {"expert_inner", "inner"}};
+}
+
 }  // namespace
 
 const std::vector<FamilyRow>& mixtures() {
@@ -127,24 +134,14 @@ const std::vector<FamilyRow>& mixtures() {
       {
           .name = "Mixtral",
           .model_types = {"mixtral"},
-          .names = {{"class_default_kv_heads", "8"},
-                    {"class_default_epsilon", "0.00001"},
-                    {"class_default_base", "1000000"},
-                    kKvHeadsGiven,
-                    {"experts", "num_local_experts"},
-                    {"expert_inner", "inner"}},
+          .names = mixtral_names(),
           .mixers = {{.linears = self_attention(), .attention = {.window = "sliding_window ?? 0"}}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts, .linears = w_experts()}},
       },
       {
           .name = "Phi-3.5 MoE",
           .model_types = {"phimoe"},
-          .names = {{"class_default_kv_heads", "8"},
-                    {"class_default_epsilon", "0.00001"},
-                    {"class_default_base", "1000000"},
-                    kKvHeadsGiven,
-                    {"experts", "num_local_experts"},
-                    {"expert_inner", "inner"}},
+          .names = mixtral_names(),
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.window = "sliding_window ?? 0"}}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
@@ -255,12 +252,7 @@ const std::vector<FamilyRow>& mixtures() {
       {
           .name = "MiniMax-Text-01, MiniMax-M1",
           .model_types = {"minimax", "minimax_m1", "minimax_text_01"},
-          .names = {{"class_default_kv_heads", "8"},
-                    {"class_default_epsilon", "0.00001"},
-                    {"class_default_base", "1000000"},
-                    kKvHeadsGiven,
-                    {"experts", "num_local_experts"},
-                    {"expert_inner", "inner"}},
+          .names = mixtral_names(),
           .mixers = {{.kind = MixerKind::kLinearAttention,
                       .name = "linear_attention",
                       .when = "layer_types[layer] == 'linear_attention' ?? "
