@@ -53,6 +53,8 @@ class ConfigReader {
 
   void add(std::string_view what, std::string_view key, std::string message,
            std::string allowed = {}) const;
+  // Of the object itself.
+  const std::string& pointer() const noexcept { return pointer_; }
   std::string pointer(std::string_view key) const { return child_pointer(pointer_, key); }
   Findings& findings() const { return findings_; }
 

@@ -259,7 +259,7 @@ class Interpreter {
     if (config_.findings().empty() && facts.heads % facts.kv_heads != 0) {
       values_.add(
           "out_of_range",
-          {values_.value(row.kv_heads).pointer, "does not divide num_attention_heads",
+          {values_.value(row.kv_heads).field, "does not divide num_attention_heads",
            std::to_string(facts.kv_heads), "a divisor of " + std::to_string(facts.heads), ""});
     }
     facts.head_dim = values_.size(row.head_dim, kMostHidden);

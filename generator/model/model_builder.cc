@@ -256,7 +256,7 @@ void ModelBuilder::add_quantized_head(ModelLayer head, const Scheme* scheme) {
   if (decoder_.tied) scheme = scheme_of_embeddings();
   if (scheme != nullptr) {
     throw Error(ErrorCategory::kUnsupported, "model.lm_head",
-                std::vector<Problem>{{"",
+                std::vector<Problem>{{quantization_.pointer(),
                                       "lm_head is quantised already, and not from 16 bits to " +
                                           std::to_string(lm_head_bits_),
                                       weights_text(*scheme), "", ""}});

@@ -60,6 +60,7 @@ Quantization read_method(const ConfigReader& config, const std::string& method,
                          const QuantizationSources& sources) {
   const ConfigReader root(*sources.config, "", config.findings());
   QuantizationBuilder builder(method, sources, root.text("expert_dtype"));
+  builder.set_pointer(config.pointer());
   const auto* const reader = std::find_if(kReaders.begin(), kReaders.end(),
                                           [&](const auto& known) { return known.first == method; });
   if (reader != kReaders.end()) {

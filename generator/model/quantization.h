@@ -65,6 +65,8 @@ class Quantization {
  public:
   // The config's "quant_method": "awq", "gptq" ...; empty where the model is not quantised.
   const std::string& method() const noexcept { return method_; }
+  // Of the object that says so: "/quantization_config".
+  const std::string& pointer() const noexcept { return pointer_; }
   // What the module's weights are, or null where the config leaves them as they were. `module` is
   // its path from the model's root: "model.layers.0.mlp.down_proj". Throws what
   // ModuleRules::find() throws of patterns that take too long.
@@ -89,6 +91,7 @@ class Quantization {
   friend class QuantizationBuilder;
 
   std::string method_;
+  std::string pointer_;
   std::vector<Scheme> schemes_;
   ModuleRules rules_;  // to an index into schemes_
   // The same, for modules that rules_ has: stored with 2:4 sparsity.

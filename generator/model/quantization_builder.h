@@ -43,6 +43,8 @@ class QuantizationBuilder {
     result_.names_tables_ = true;
     return result_.tables_;
   }
+  // The pointer of the object that is read.
+  void set_pointer(std::string pointer) { result_.pointer_ = std::move(pointer); }
   // Every module that no rule before names.
   void otherwise(int scheme);
   void note(std::string text) { result_.notes_.push_back(std::move(text)); }

@@ -66,7 +66,7 @@ std::string scaling_in(const ConfigReader& config) {
 double checked_base(Expression expression, ConfigValues& values) {
   const double base = values.number(expression);
   if (base >= 1 && base <= static_cast<double>(kLargestBase)) return base;
-  values.add("out_of_range", {values.value(expression).pointer, "no rotation has this base", "",
+  values.add("out_of_range", {values.value(expression).field, "no rotation has this base", "",
                               "1 to " + std::to_string(kLargestBase), ""});
   return 1;
 }

@@ -179,6 +179,30 @@ TEST(Model, MalformedConfigsHavePointers) {
   EXPECT_EQ(config_error(config.dump()).category(), ErrorCategory::kSpec);
 }
 
+TEST(Model, WhatIsWorkedOutFromAFieldNamesIt) {
+  Json config = Json::parse(example("llama-3.1-70b-gptq"));
+  config["quantization_config"]["lm_head"] = true;
+  const std::string text = config.dump();
+  ModelConfigTexts texts;
+  texts.config = text;
+  texts.lm_head_bits = 8;
+  try {
+    model_from_config(texts);
+    ADD_FAILURE() << "a head that is quantised was quantised again";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems().at(0).pointer, "/quantization_config");
+  }
+}
+
+// As in Transformers, whose class asks whether the value is true.
+TEST(Model, OneHeadForAllIsAQuestion) {
+  std::ifstream file(std::string(HEDDLE_MODEL_CONFIGS) + "/gpt_bigcode.json");
+  Json config = Json::parse(file);
+  const std::int64_t n = rows(model_from_config(config.dump()))[0].n;
+  config["multi_query"] = 128;
+  EXPECT_EQ(rows(model_from_config(config.dump()))[0].n, n);
+}
+
 TEST(Model, SidesBeyondTheSpecsRange) {
   Json config = llama();
   config["intermediate_size"] = 1 << 20;

@@ -23,7 +23,7 @@ const std::vector<FamilyRow>& glm_relatives() {
           .head = "transformer.output_layer",
           .names = {{"head_dim", "kv_channels ?? hidden / heads"},
                     {"grouped", "multi_query_attention ?? false"},
-                    {"kv_heads", "grouped * (multi_query_group_num ?? 1) + !grouped * heads"},
+                    {"kv_heads", "when(grouped, multi_query_group_num ?? 1) ?? heads"},
                     {"inner", "ffn_hidden_size"},
                     {"vocabulary", "padded_vocab_size ?? vocab_size"}},
           .mixers = {{.linears = {{"self_attention.query_key_value",

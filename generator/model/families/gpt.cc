@@ -61,7 +61,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
           .layers = "h",
           .names = {{"class_default_epsilon", "0.00001"},
                     {"one_for_all", "multi_query ?? true"},
-                    {"kv_heads", "one_for_all + !one_for_all * heads"},
+                    {"kv_heads", "when(one_for_all, 1) ?? heads"},
                     {"inner", "n_inner ?? 4 * hidden"}},
           .mixers = {{.linears = {{"attn.c_attn", "hidden + 2 * kv_heads * head_dim", "hidden",
                                    Role::kQkv, "", "true", "true", Module::kLinear, "1",
@@ -238,8 +238,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                     {"grouped", "new_decoder_architecture ?? given(n_head_kv)"},
                     {"one_for_all", "!grouped && (multi_query ?? true)"},
                     {"kv_heads",
-                     "one_for_all + grouped * (num_kv_heads ?? n_head_kv ?? heads) + "
-                     "(!grouped && !one_for_all) * heads"},
+                     "when(one_for_all, 1) ?? when(grouped, num_kv_heads ?? n_head_kv) ?? heads"},
                     {"inner", "ffn_hidden_size ?? 4 * hidden"}},
           .mixers = {{.linears = {{"self_attention.query_key_value",
                                    "(heads + 2 * kv_heads) * head_dim", "hidden", Role::kQkv, "",
