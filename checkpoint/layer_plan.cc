@@ -11,8 +11,8 @@
 #include "checkpoint/layer_error.h"
 #include "checkpoint/module_roles.h"
 #include "checkpoint/read_layer.h"
+#include "generator/operations/gemm/gemm.h"
 #include "generator/spec/document.h"
-#include "generator/spec/meaning.h"
 #include "heddle/error.h"
 
 namespace heddle {

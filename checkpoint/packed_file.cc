@@ -159,7 +159,7 @@ Spec PackedFileReader::spec_of(const std::string& layer) const {
   }
   try {
     const Spec spec = Spec::parse(found->second);
-    if (spec.op() == Op::kGemm) return Spec::from_gemm(spec.gemm(), label_of(layer));
+    if (const auto* gemm = spec.get_if<GemmSpec>()) return Spec::from_gemm(*gemm, label_of(layer));
   } catch (const Error& error) {
     refuse(
         fmt::format("the spec of the layer \"{}\" in its metadata is none that this library "

@@ -15,4 +15,6 @@ function(heddle_embed function header)
   add_custom_target(heddle_${function} DEPENDS ${output})
   add_dependencies(heddle_core heddle_${function})
   target_sources(heddle_core PRIVATE ${output})
+  # A test has files of its own in their place.
+  set_source_files_properties(${output} TARGET_DIRECTORY heddle_core PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

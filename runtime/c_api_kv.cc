@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
+#include "generator/operations/operation.h"
 #include "generator/planner/refuse_if_any.h"
-#include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_handles.h"
@@ -83,9 +83,9 @@ Spec spec_with_cache(const char* spec, std::size_t spec_length) {
 
 KvCacheLayout cache_layout_of(const Spec& spec) {
   if (spec.op() == Op::kKvAppend) {
-    refuse_if_any(spec, check_meaning(spec.kv_append()));
+    refuse_if_any(spec, check_meaning(spec));
   } else {
-    refuse_if_any(spec, check_meaning(spec.decode_attention()));
+    refuse_if_any(spec, check_meaning(spec));
   }
   const KvShape shape = spec.kv_shape();
   return kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);

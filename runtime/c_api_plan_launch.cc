@@ -2,52 +2,20 @@
 #include <fmt/format.h>
 
 #include "generator/families/gemm_config.h"
+#include "generator/operations/operation.h"
 #include "heddle/c/launch.h"
 #include "runtime/c_api_handles.h"
 #include "runtime/c_api_parameters.h"
 #include "runtime/c_api_structs.h"
 #include "runtime/cuda_abi.h"
-#include "runtime/decode_attention_launch.h"
-#include "runtime/kv_append_launch.h"
-#include "runtime/row_transform_launch.h"
 #include "runtime/tensor_maps.h"
 
 namespace heddle::c_api {
 namespace {
 
-void refuse_unless_zero(std::int64_t value, const char* name) {
-  if (value != 0) refuse("launch.size", fmt::format("{} is {}; allowed: 0", name, value));
-}
-
-void check_m(const MRange& range, std::int64_t m) {
-  if (m >= range.min && m <= range.max) return;
-  refuse("launch.m",
-         fmt::format("M = {} is outside of the spec's range [{}, {}]", m, range.min, range.max));
-}
-
-// Throws Error(kUsage) unless a launch of the operation may have the size.
-void check_size(const Plan& plan, const LaunchSize& size) {
-  const Op op = plan.spec.op();
-  if (!plan.spec.has_cache()) refuse_unless_zero(size.sequences, "sequences");
-  if (op != Op::kKvAppend) refuse_unless_zero(size.has_offsets ? 1 : 0, "has_offsets");
-  switch (op) {
-    case Op::kGemm:
-    case Op::kRowTransform:
-      return check_m(plan.spec.m_range(), size.size);
-    case Op::kKvAppend:
-      return validate_size(size);
-    case Op::kDecodeAttention:
-      return validate_size(plan.spec.decode_attention(), size);
-    case Op::kDequantize:
-    case Op::kRepack:
-    case Op::kQuantizeWeight:
-      return refuse_unless_zero(size.size, "size");
-  }
-}
-
 // Throws Error(kUsage, "api.size") where another kernel of the plan is for the size.
 void check_range(const Plan& plan, const PlannedKernel& kernel, std::int64_t size) {
-  const bool has_ranges = plan.spec.has_m() || plan.spec.op() == Op::kDecodeAttention;
+  const bool has_ranges = operation_of(plan.spec).size_kind() != SizeKind::kNone;
   if (!has_ranges || (size >= kernel.size_min && size <= kernel.size_max)) return;
   refuse("api.size", fmt::format("the kernel {} does not serve {}; allowed: {} to {}", kernel.name,
                                  size, kernel.size_min, kernel.size_max));
@@ -68,28 +36,11 @@ const PlannedKernel& kernel_of(const heddle_plan* plan, std::size_t kernel) {
   return plan->plan.kernel(kernel);
 }
 
-std::size_t bytes_of_parameters(Op op) {
-  switch (op) {
-    case Op::kKvAppend:
-      return sizeof(KvAppendParameters);
-    case Op::kDecodeAttention:
-      return sizeof(DecodeAttentionParameters);
-    case Op::kRowTransform:
-      return sizeof(RowTransformParameters);
-    case Op::kGemm:
-    case Op::kDequantize:
-    case Op::kRepack:
-    case Op::kQuantizeWeight:
-      break;
-  }
-  return 0;  // no kernel of these has a struct
-}
-
-std::size_t bytes_of(KernelArgument argument, Op op) {
+std::size_t bytes_of(KernelArgument argument, const Operation& operation) {
   if (argument == KernelArgument::kTokenMap || argument == KernelArgument::kXScaleMap) {
     return sizeof(cuda::CUtensorMap);
   }
-  if (argument == KernelArgument::kParameters) return bytes_of_parameters(op);
+  if (argument == KernelArgument::kParameters) return operation.parameter_bytes();
   if (argument == KernelArgument::kShape) return sizeof(device::WeightShape);
   const bool is_number = argument == KernelArgument::kM || argument == KernelArgument::kSchedule;
   return is_number ? sizeof(std::int32_t) : sizeof(void*);
@@ -108,7 +59,7 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
     const heddle::PlannedKernel& one = kernel_of(plan, kernel);
     const heddle::Plan& of = plan->plan;
     const heddle::LaunchSize wanted = heddle::c_api::to_cpp(size);
-    heddle::c_api::check_size(of, wanted);
+    heddle::operation_of(of.spec).check_size(of.spec.fields(), wanted);
     heddle::c_api::check_range(of, one, wanted.size);
     const heddle::KernelLaunch launch = of.launch(kernel, wanted);
     const bool gathers = !of.before.empty();
@@ -141,7 +92,8 @@ heddle_status heddle_plan_argument(const heddle_plan* plan, size_t kernel, size_
     heddle::c_api::need_index(argument, one.arguments.size(), "argument");
     heddle_plan_argument_info values = {};
     values.name = heddle::c_api::text_of_word(to_string(one.arguments[argument]));
-    values.bytes = heddle::c_api::bytes_of(one.arguments[argument], plan->plan.spec.op());
+    values.bytes =
+        heddle::c_api::bytes_of(one.arguments[argument], heddle::operation_of(plan->plan.spec));
     write_struct(values, info, "heddle_plan_argument_info");
   });
 }

@@ -1,8 +1,8 @@
 // The C API of row_transform.
 #include <cstddef>
 
+#include "generator/operations/operation.h"
 #include "generator/planner/refuse_if_any.h"
-#include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_handles.h"
@@ -55,7 +55,7 @@ heddle_status heddle_row_scale_bytes(const char* spec, size_t spec_length, int64
     const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
     heddle::c_api::need_op(parsed.op(), Op::kRowTransform);
     const heddle::RowTransformSpec& rows = parsed.row_transform();
-    heddle::refuse_if_any(parsed, heddle::check_meaning(rows));
+    heddle::refuse_if_any(parsed, heddle::check_meaning(parsed));
     if (m < 0 || m > rows.shape.m_max) {
       heddle::c_api::refuse("launch.m", "m is negative, or larger than the spec's shape.m");
     }

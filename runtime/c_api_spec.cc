@@ -54,39 +54,14 @@ std::vector<Spec> parse_specs(const heddle_text* specs, std::size_t count) {
 
 namespace {
 
-// The type of the matrix that the operation writes; "" for one that writes packed codes.
-std::string_view output_dtype(const Spec& spec) {
-  switch (spec.op()) {
-    case Op::kGemm:
-      return to_string(spec.gemm().output_dtype());
-    case Op::kDequantize:
-      return to_string(spec.weight_op().dtype);
-    case Op::kDecodeAttention:
-      return to_string(spec.decode_attention().activation);
-    case Op::kRowTransform:
-      return to_string(spec.row_transform().output.dtype);
-    case Op::kRepack:
-    case Op::kQuantizeWeight:
-    case Op::kKvAppend:
-      break;
-  }
-  return "";
-}
-
-std::int64_t output_columns(const Spec& spec) {
-  if (spec.op() == Op::kGemm) return spec.gemm().output_columns();
-  return spec.op() == Op::kRowTransform ? spec.row_transform().shape.columns : 0;
-}
-
 heddle_spec_info to_c(const Spec& spec) {
   heddle_spec_info values = {};
   values.name = text_of(spec.name());
   values.op = text_of_word(to_string(spec.op()));
-  values.output_dtype = text_of_word(output_dtype(spec));
-  const bool is_gemm = spec.op() == Op::kGemm;
-  values.multiply_dtype =
-      text_of_word(is_gemm ? to_string(spec.gemm().multiply_dtype()) : std::string_view(""));
-  values.output_columns = output_columns(spec);
+  const OutputUse output = operation_of(spec).output(spec.fields());
+  values.output_dtype = text_of_word(output.dtype);
+  values.multiply_dtype = text_of_word(output.multiply);
+  values.output_columns = output.columns;
   if (spec.has_weight()) {
     values.n = spec.weight_shape().n;
     values.k = spec.weight_shape().k;

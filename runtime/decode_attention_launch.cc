@@ -9,6 +9,7 @@
 #include "generator/families/configuration.h"
 #include "generator/families/decode_attention/config.h"
 #include "generator/kv/sequence_limits.h"
+#include "generator/operations/launch_size.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
@@ -20,41 +21,11 @@ namespace {
 using device::DecodeAttentionConfig;
 using device::kAttentionTile;
 
-// Largest number of tokens of all sequences together: the kernel counts them in 32 bits.
-constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
-
 // Tokens that a sequence may have.
 std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
   const bool paged = kv.layout == KvLayout::kPaged;
   return std::min(paged ? cache.table_stride * kv.page_size : cache.page_tokens,
                   kMostSequenceTokens);
-}
-
-// Before their lengths are known on the device every sequence counts as full. Precondition: there
-// are at most kMostSequences of at most kMostSequenceTokens.
-void check_tokens(const DecodeAttentionSpec& spec, std::int64_t sequences, std::int64_t capacity) {
-  const std::int64_t tiles = sequences * device::ceil_div(capacity, kAttentionTile);
-  if (tiles * kAttentionTile > kMostTokensOfAll) {
-    refuse_launch("launch.size",
-                  fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
-                              sequences, capacity, kMostTokensOfAll));
-  }
-  // And their tiles once for each head of K and V and eight rows of its queries.
-  const std::int64_t rows =
-      std::int64_t{spec.shape.heads} / spec.shape.kv_heads * spec.shape.query_len;
-  const std::int64_t work = tiles * spec.shape.kv_heads * ((rows + 7) / 8);
-  if (work <= kMostTokensOfAll) return;
-  refuse_launch(
-      "launch.size",
-      fmt::format("{} sequences of up to {} tokens are {} tiles of {} tokens for all heads, "
-                  "more than {}",
-                  sequences, capacity, work, kAttentionTile, kMostTokensOfAll));
-}
-
-void check_sequences(std::int64_t sequences, std::int64_t least) {
-  if (sequences >= least && sequences <= kMostSequences) return;
-  refuse_launch("launch.size", fmt::format("sequences = {} is not between {} and {}", sequences,
-                                           least, kMostSequences));
 }
 
 void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
@@ -99,15 +70,6 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(plan, args);
   check_tokens(spec, args.sequences, capacity_of(spec.kv, args.cache));
   check_workspace(workspace_bytes, args);
-}
-
-void validate_size(const DecodeAttentionSpec& spec, const LaunchSize& size) {
-  check_sequences(size.sequences, 1);
-  if (size.size < 1 || size.size > kMostSequenceTokens) {
-    refuse_launch("launch.size", fmt::format("{} tokens of a sequence are not between 1 and {}",
-                                             size.size, kMostSequenceTokens));
-  }
-  check_tokens(spec, size.sequences, size.size);
 }
 
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,

@@ -19,10 +19,6 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args);
 // The same where plan.max_workspace_bytes() is known.
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args);
 
-// The size alone: sequences, and the tokens that each may have. Throws "launch.size" for what no
-// launch that has something to do may have.
-void validate_size(const DecodeAttentionSpec& spec, const LaunchSize& size);
-
 // The kernel's one parameter.
 using device::DecodeAttentionParameters;
 

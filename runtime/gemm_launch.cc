@@ -5,6 +5,7 @@
 #include <string>
 
 #include "generator/families/gemm_config.h"
+#include "generator/operations/launch_size.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/group_scales.h"
@@ -34,12 +35,6 @@ std::size_t workspace_to_check(const Kernel::State& state, const GemmArgs& args)
   return m_in_range ? state.plan.workspace_bytes(args.m) : 0;
 }
 
-void check_m(const GemmShape& shape, std::int64_t m) {
-  if (m >= shape.m_min && m <= shape.m_max) return;
-  refuse_launch("launch.m", fmt::format("M = {} is outside the spec's range [{}, {}]", m,
-                                        shape.m_min, shape.m_max));
-}
-
 void check_x_scales(const GemmSpec& spec, const GemmArgs& args) {
   const RowGranularity granularity = spec.activation_scale.granularity;
   if (granularity == RowGranularity::kGroup) {
@@ -64,7 +59,7 @@ void check_y_scales(const GemmSpec& spec, const GemmArgs& args) {
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args) {
   const GemmSpec& spec = plan.spec.gemm();
-  check_m(spec.shape, args.m);
+  check_m({spec.shape.m_min, spec.shape.m_max}, args.m);
   const std::int64_t n = spec.shape.n;
   const std::int64_t k = spec.shape.k;
   const std::int64_t element = bytes_of(spec.activation);
@@ -131,12 +126,12 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
 }
 
 std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m) {
-  check_m(plan.spec.gemm().shape, m);
+  check_m(plan.spec.m_range(), m);
   return plan.workspace_bytes(m);
 }
 
 std::size_t gemm_workspace_bytes(const Kernel::State& state, std::int64_t m) {
-  check_m(state.plan.spec.gemm().shape, m);
+  check_m(state.plan.spec.m_range(), m);
   return state.workspace_bytes(m);
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "generator/kv/kv_rule.h"
+#include "generator/operations/launch_size.h"
 #include "heddle/kv_cache.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
@@ -13,12 +14,6 @@
 
 namespace heddle {
 namespace {
-
-void check_size(std::int64_t value, std::int64_t least, const char* name) {
-  if (value >= least && value <= std::numeric_limits<std::int32_t>::max()) return;
-  refuse_launch("launch.size", fmt::format("{} = {} is not between {} and {}", name, value, least,
-                                           std::numeric_limits<std::int32_t>::max()));
-}
 
 std::size_t integer_bytes(std::int64_t count) { return byte_count(count, sizeof(std::int32_t)); }
 
@@ -65,14 +60,14 @@ void check_residual(const KvSpec& kv, const KvCache& cache, std::int64_t sequenc
   check_wanted(cache.residual_slots, wanted && slots, integer_bytes(sequences),
                "cache.residual_slots", kNumberAlignment);
   if (!wanted || cache.k.residual.data == nullptr) return;
-  check_size(cache.residual_slot_count, slots ? 1 : sequences, "cache.residual_slot_count");
+  check_count(cache.residual_slot_count, slots ? 1 : sequences, "cache.residual_slot_count");
 }
 
 // Kernels count a sequence's rows in 32 bits, and attention no more tokens than this.
 void check_sequence(std::int64_t tokens, int kv_heads) {
   constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
   constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max();
-  check_size(tokens, 1, "cache.page_tokens");
+  check_count(tokens, 1, "cache.page_tokens");
   const std::int64_t most = std::min(kMostTokens, kMostRows / kv_heads);
   if (tokens <= most) return;
   refuse_launch("launch.size", fmt::format("cache.page_tokens = {}: of {} heads a sequence has at "
@@ -128,18 +123,7 @@ void check_query(const KvAppendSpec& spec, const KvAppendArgs& args) {
   if (query) check_query_overlaps(spec, args);
 }
 
-void check_sizes(const LaunchSize& size, std::int64_t least_tokens) {
-  check_size(size.size, least_tokens, "tokens");
-  check_size(size.sequences, size.size == 0 ? 0 : 1, "sequences");
-  if (size.has_offsets || size.size == size.sequences) return;
-  refuse_launch("launch.size",
-                fmt::format("without offsets each of {} sequences has one token, not {} in all",
-                            size.sequences, size.size));
-}
-
 }  // namespace
-
-void validate_size(const LaunchSize& size) { check_sizes(size, 1); }
 
 void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads) {
   if (kv.layout == KvLayout::kPaged) {
@@ -157,10 +141,10 @@ void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_hea
 void validate(const KvSpec& kv, const KvShape& shape, const KvCache& cache,
               std::int64_t sequences) {
   const bool paged = kv.layout == KvLayout::kPaged;
-  if (paged) check_size(cache.table_stride, 1, "cache.table_stride");
+  if (paged) check_count(cache.table_stride, 1, "cache.table_stride");
   check_wanted(cache.block_table, paged, paged ? integer_bytes(sequences * cache.table_stride) : 0,
                "cache.block_table", kNumberAlignment);
-  check_size(cache.pages, 1, "cache.pages");
+  check_count(cache.pages, 1, "cache.pages");
   validate_page_tokens(kv, cache.page_tokens, shape.kv_heads);
   // The tokens of a sequence that has no place would be lost.
   if (!paged && cache.pages < sequences) {
@@ -180,11 +164,11 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   const KvAppendSpec& spec = plan.spec.kv_append();
   const std::int64_t row = row_of(spec);
   const bool offsets = args.offsets.data != nullptr;
-  check_sizes(kv_append_size(args), 0);
+  check_append_size(kv_append_size(args), 0);
   check_stride(args.k_stride, row, "k_stride");
   check_stride(args.v_stride, row, "v_stride");
   const bool table = spec.rope.source == RopeSource::kTable;
-  if (table && args.rotations.data != nullptr) check_size(args.rotation_rows, 1, "rotation_rows");
+  if (table && args.rotations.data != nullptr) check_count(args.rotation_rows, 1, "rotation_rows");
   check_required(args.k, strided_bytes(args.tokens, args.k_stride, row, spec.activation), "k");
   check_required(args.v, strided_bytes(args.tokens, args.v_stride, row, spec.activation), "v");
   check_wanted(args.offsets, offsets, integer_bytes(args.sequences + 1), "offsets",

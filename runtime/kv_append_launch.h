@@ -20,9 +20,6 @@ inline constexpr std::size_t kNumberAlignment = 4;
 // "launch.too_small", "launch.size" or "launch.overlap" if `args` break the contract of
 // KvAppendArgs. Precondition: a plan of kv_append.
 void validate(const Plan& plan, const KvAppendArgs& args);
-// The size alone: new tokens and sequences. Throws "launch.size" for what no launch that has
-// something to do may have.
-void validate_size(const LaunchSize& size);
 // The tensors' and the table's part of it, for every operation on a cache of `sequences`. A
 // contiguous one has at most 2^30 tokens for each sequence, and rows (tokens times heads) that 32
 // bits count.

@@ -3,26 +3,19 @@
 #include <mutex>
 #include <utility>
 
+#include "generator/operations/operation.h"
+#include "generator/spec/canonical.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {
 namespace {
 
-// The spec without what only says how it is computed.
+// The spec's text without what only says how it is computed.
 std::string meaning(const Spec& spec) {
-  if (spec.op() == Op::kRowTransform) {
-    RowTransformSpec row_transform = spec.row_transform();
-    row_transform.shape.m_min = 1;
-    row_transform.shape.m_max = kDefaultMaxM;
-    return Spec::from_row_transform(row_transform).canonical_json();
-  }
-  if (spec.op() != Op::kGemm) return spec.canonical_json();
-  GemmSpec gemm = spec.gemm();
-  gemm.shape.m_min = 1;
-  gemm.shape.m_max = kDefaultMaxM;
-  gemm.tile = {};
-  gemm.path = Path::kAuto;
-  return Spec::from_gemm(gemm).canonical_json();
+  const Operation& operation = operation_of(spec);
+  const std::shared_ptr<void> fields = operation.copy(spec.fields());
+  operation.generalise(fields.get());
+  return canonical_text(operation.fields(), fields.get());
 }
 
 }  // namespace

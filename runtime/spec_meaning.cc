@@ -3,29 +3,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "generator/spec/fields.h"
+#include "generator/operations/operation.h"
 
 namespace heddle {
 namespace {
-
-// The struct that the fields of the spec's operation are read from.
-const void* object_of(const Spec& spec) noexcept {
-  switch (spec.op()) {
-    case Op::kGemm:
-      return &spec.gemm();
-    case Op::kKvAppend:
-      return &spec.kv_append();
-    case Op::kDecodeAttention:
-      return &spec.decode_attention();
-    case Op::kRowTransform:
-      return &spec.row_transform();
-    case Op::kDequantize:
-    case Op::kRepack:
-    case Op::kQuantizeWeight:
-      break;
-  }
-  return &spec.weight_op();
-}
 
 bool same_value(const Field& field, const void* a, const void* b) {
   if (field.kind == FieldKind::kList) return field.list.get(a) == field.list.get(b);
@@ -44,18 +25,18 @@ void mix(std::uint64_t* hash, std::uint64_t value) {
 
 bool SameMeaning::operator()(const Spec& a, const Spec& b) const noexcept {
   if (a.op() != b.op()) return false;
-  const void* of_a = object_of(a);
-  const void* of_b = object_of(b);
-  for (const Field& field : fields_of(a.op()).fields) {
+  const void* of_a = a.fields();
+  const void* of_b = b.fields();
+  for (const Field& field : operation_of(a).fields().fields) {
     if (has_value(field) && !same_value(field, of_a, of_b)) return false;
   }
   return true;
 }
 
 std::size_t MeaningHash::operator()(const Spec& spec) const noexcept {
-  const void* object = object_of(spec);
+  const void* object = spec.fields();
   auto hash = static_cast<std::uint64_t>(spec.op());
-  for (const Field& field : fields_of(spec.op()).fields) {
+  for (const Field& field : operation_of(spec).fields().fields) {
     if (!has_value(field)) continue;
     if (field.kind == FieldKind::kList) {
       for (const int value : field.list.get(object)) mix(&hash, static_cast<std::uint64_t>(value));

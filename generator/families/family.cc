@@ -2,8 +2,6 @@
 
 namespace heddle {
 
-bool Family::plans(Op /*op*/) const noexcept { return false; }
-
 void Family::plan(Plan& /*plan*/) const {}
 
 std::int64_t Family::most_size(const Plan& /*plan*/, const PlannedKernel& kernel) const noexcept {

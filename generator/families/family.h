@@ -34,11 +34,9 @@ class Family {
   // Also the name of its folders.
   virtual std::string_view name() const noexcept = 0;
 
-  // Whether plan() makes the plans of this operation. No family plans a gemm: the planner chooses
-  // among several.
-  virtual bool plans(Op op) const noexcept;
-  // Fills a plan whose spec and target are set: decode, layout, kernels and reasons. Throws
-  // Error(kUnsupported) with every reason why it cannot. Precondition: plans(plan.spec.op()).
+  // Of a family that is the only one of its operation; among several the planner chooses. Fills a
+  // plan whose spec and target are set: decode, layout, kernels and reasons. Throws
+  // Error(kUnsupported) with every reason why it cannot.
   virtual void plan(Plan& plan) const;
 
   virtual KernelText text(const Plan& plan, const PlannedKernel& kernel) const = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "generator/families/fields.h"
+#include "generator/spec/byte_meaning.h"
 #include "heddle/inspect/plan.h"
 #include "steps/config.h"
 
@@ -17,11 +18,6 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec);
 
 // Whether the columns of X have factors that the kernel itself multiplies by.
 inline bool takes_pre_scale(const GemmSpec& spec) { return spec.pre_scale && !spec.act_order; }
-
-// Whether the kernel finds the scales of Y, of 128 columns of a row each.
-inline bool finds_output_scales(const GemmSpec& spec) {
-  return spec.output_scale.granularity == RowGranularity::kGroup;
-}
 
 // Behind a family's own arguments: those that Y of eight bits has.
 void add_output_arguments(const GemmSpec& spec, PlannedKernel& kernel);

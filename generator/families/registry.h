@@ -1,4 +1,4 @@
-// Every family of kernels.
+// Every family of kernels, by operation; the list is generator/spec/operation_list.h.
 #ifndef HEDDLE_GENERATOR_FAMILIES_REGISTRY_H_
 #define HEDDLE_GENERATOR_FAMILIES_REGISTRY_H_
 
@@ -9,8 +9,9 @@
 
 namespace heddle {
 
-const std::vector<const Family*>& kernel_families();
-// Those of them that multiply.
+// Never empty.
+const std::vector<const Family*>& families_of(Op op);
+// Those that multiply.
 const std::vector<const GemmFamily*>& gemm_families();
 
 }  // namespace heddle

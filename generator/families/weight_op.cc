@@ -5,23 +5,23 @@
 #include <utility>
 
 #include "generator/families/refuse.h"
+#include "generator/operations/operation.h"
 #include "generator/planner/kernel_name.h"
-#include "generator/spec/meaning.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
 
-std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
+std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target,
+                                      std::string_view computed) {
   const WeightOpSpec& op = spec.weight_op();
-  std::vector<Problem> problems = check_meaning(spec.op(), op);
+  std::vector<Problem> problems = check_meaning(spec);
   const int arch = target.arch();
   if (!has_tensor_cores(target)) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
                         fmt::format("sm_{}", arch), "sm_75 and up", ""});
   }
-  // Repacking computes nothing.
-  if (spec.op() != Op::kRepack && op.dtype == DType::kBf16 && !has_bf16(target)) {
-    problems.push_back({spec.op() == Op::kDequantize ? "/output/dtype" : "/input/dtype",
+  if (!computed.empty() && op.dtype == DType::kBf16 && !has_bf16(target)) {
+    problems.push_back({std::string(computed),
                         fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, arch),
                         "\"bf16\"", "\"fp16\"", ""});
   }

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/operation.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -16,18 +16,12 @@ void refuse_if_any(std::vector<Problem> problems) {
 
 }  // namespace
 
-void expect_packable(const GemmSpec& spec) {
-  refuse_if_any(check_meaning(Spec::from_gemm(spec).gemm()));
-}
+void expect_packable(const GemmSpec& spec) { expect_packable(Spec::from_gemm(spec)); }
 
 void expect_packable(Op op, const WeightOpSpec& spec) {
-  Spec::from_weight_op(op, spec);
-  refuse_if_any(check_meaning(op, spec));
+  expect_packable(Spec::from_weight_op(op, spec));
 }
 
-void expect_packable(const Spec& spec) {
-  refuse_if_any(spec.op() == Op::kGemm ? check_meaning(spec.gemm())
-                                       : check_meaning(spec.op(), spec.weight_op()));
-}
+void expect_packable(const Spec& spec) { refuse_if_any(check_meaning(spec)); }
 
 }  // namespace heddle

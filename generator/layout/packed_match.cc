@@ -1,11 +1,13 @@
 // Whether a kernel reads packed weights as they were packed.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "generator/spec/fields.h"
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/operation.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
 
@@ -21,29 +23,20 @@ bool says_bytes(const Field& field) {
                              at == kActOrder || at == "/epilogue/gated");
 }
 
-// What the bytes mean, as the fields of a gemm, whichever operation the spec is of.
-GemmSpec meaning_of(const Spec& spec) {
+// What the bytes mean, as the fields of a gemm, whichever operation has them.
+GemmSpec meaning_of(const WeightUse& use) {
   GemmSpec gemm;
-  gemm.shape.n = spec.weight_shape().n;
-  gemm.shape.k = spec.weight_shape().k;
-  gemm.weight = spec.weight();
-  gemm.act_order = spec.op() == Op::kGemm ? spec.gemm().act_order : spec.weight_op().act_order;
-  gemm.epilogue.gated = spec.gated();
+  gemm.shape.n = use.shape.n;
+  gemm.shape.k = use.shape.k;
+  gemm.weight = *use.weight;
+  gemm.act_order = use.act_order;
+  gemm.epilogue.gated = use.gated;
   return gemm;
 }
 
 std::string text_of(const Field& field, const GemmSpec& gemm) {
   if (field.kind == FieldKind::kList) return value_text(field.list.get(&gemm));
   return value_text(field, field.slot.get(&gemm).value_or(0));
-}
-
-bool reads_packed(const Spec& spec) {
-  if (spec.op() == Op::kGemm) return true;
-  return spec.op() == Op::kDequantize && spec.weight_op().format == CheckpointFormat::kHeddle;
-}
-
-bool has_packed(const Spec& spec) {
-  return reads_packed(spec) || spec.op() == Op::kRepack || spec.op() == Op::kQuantizeWeight;
 }
 
 [[noreturn]] void refuse(const Spec& spec, const char* what) {
@@ -54,18 +47,22 @@ bool has_packed(const Spec& spec) {
 }  // namespace
 
 void check_packed_weights(const Spec& kernel, const Spec& packed) {
-  if (!reads_packed(kernel)) refuse(kernel, "is of no kernel that reads packed weights");
-  if (!has_packed(packed)) refuse(packed, "tells of no packed weights");
-  const GemmSpec wanted = meaning_of(kernel);
-  const GemmSpec given = meaning_of(packed);
+  const std::optional<WeightUse> read = operation_of(kernel).weight(kernel.fields());
+  const std::optional<WeightUse> made = operation_of(packed).weight(packed.fields());
+  if (!read || !read->reads_packed) refuse(kernel, "is of no kernel that reads packed weights");
+  if (!made || !(made->reads_packed || made->writes_packed)) {
+    refuse(packed, "tells of no packed weights");
+  }
+  const GemmSpec wanted = meaning_of(*read);
+  const GemmSpec given = meaning_of(*made);
   std::vector<Problem> problems;
   for (const Field& field : gemm_fields().fields) {
     if (!says_bytes(field)) continue;
     const std::string of_packed = text_of(field, given);
     const std::string of_kernel = text_of(field, wanted);
     if (of_packed == of_kernel) continue;
-    const bool own_name = field.pointer == kActOrder && kernel.op() == Op::kDequantize;
-    problems.push_back({own_name ? "/source/act_order" : std::string(field.pointer),
+    const bool is_order = field.pointer == kActOrder;
+    problems.push_back({std::string(is_order ? read->act_order_field : field.pointer),
                         "the packed weights are not those that the kernel reads", of_packed,
                         of_kernel, ""});
   }

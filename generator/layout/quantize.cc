@@ -109,12 +109,13 @@ class Quantizer {
 }  // namespace
 
 QuantizedWeights quantize_weights(const WeightOpSpec& spec, const std::vector<std::uint16_t>& w) {
+  constexpr Op kQuantize = Op::kQuantizeWeight;
   const bool two_levels = spec.weight.has_two_levels();
   if (two_levels) {
-    Spec::from_weight_op(Op::kQuantizeWeight, spec);
+    Spec::from_weight_op(kQuantize, spec);
     expect_packable(byte_gemm_of(spec));
   } else {
-    expect_packable(Op::kQuantizeWeight, spec);
+    expect_packable(kQuantize, spec);
   }
   std::vector<Problem> problems = refuse_rounding(spec.weight);
   if (!problems.empty()) {

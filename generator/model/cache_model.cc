@@ -132,7 +132,7 @@ class CacheBuilder {
     std::vector<ModelKernel> kernels;
     for (const bool appends : {true, false}) {
       for (std::size_t i = 0; i < layers_.size(); ++i) {
-        if ((model_.kernels[i].spec.op() == Op::kKvAppend) != appends) continue;
+        if ((model_.kernels[i].spec.get_if<KvAppendSpec>() != nullptr) != appends) continue;
         layers_[i].kernel = static_cast<int>(kernels.size());
         kernels.push_back(model_.kernels[i]);
         model_.layers.push_back(layers_[i]);

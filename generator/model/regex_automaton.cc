@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-using StepOp = RegexStep::Op;
+using StepCode = RegexStep::Code;
 
 constexpr std::size_t kMostStateBytes = std::size_t{1} << 20;  // of one automaton; then it forgets
 // In the unit of kMostMatchingWork: a step is taken from a stack, marked and decoded, in cache.
@@ -52,8 +52,8 @@ std::vector<std::uint8_t> LetterClasses::of(std::string_view name) const {
 Automaton::Automaton(const RegexSteps& steps, bool anywhere) : steps_(steps), anywhere_(anywhere) {
   marks_.resize(steps.size());
   for (const RegexStep& step : steps_) {
-    tells_edges_ |= step.op == StepOp::kWordEdge || step.op == StepOp::kNoWordEdge;
-    tells_start_ |= step.op == StepOp::kStart;
+    tells_edges_ |= step.code == StepCode::kWordEdge || step.code == StepCode::kNoWordEdge;
+    tells_start_ |= step.code == StepCode::kStart;
   }
 }
 
@@ -109,10 +109,10 @@ void Automaton::walk(const std::vector<std::int32_t>& places, std::uint64_t* wor
     if (!mark(place)) continue;
     *work += kWorkOfStep;
     const RegexStep& step = steps_[at_number(place)];
-    if (step.op == StepOp::kFork) {
+    if (step.code == StepCode::kFork) {
       stack_.push_back(place + step.second);
       stack_.push_back(place + step.first);
-    } else if (step.op == StepOp::kJump) {
+    } else if (step.code == StepCode::kJump) {
       stack_.push_back(place + step.first);
     } else if (enter(step, place)) {
       stack_.push_back(place + 1);
@@ -123,9 +123,9 @@ void Automaton::walk(const std::vector<std::int32_t>& places, std::uint64_t* wor
 unsigned Automaton::aheads_from(const std::vector<std::int32_t>& places, std::uint64_t* work) {
   unsigned found = 0;
   walk(places, work, [&](const RegexStep& step, std::int32_t) {
-    const bool is_ahead = step.op == StepOp::kAhead || step.op == StepOp::kNotAhead;
+    const bool is_ahead = step.code == StepCode::kAhead || step.code == StepCode::kNotAhead;
     if (is_ahead) found |= 1U << static_cast<unsigned>(step.first);
-    return step.op != StepOp::kLetter && step.op != StepOp::kAccept;
+    return step.code != StepCode::kLetter && step.code != StepCode::kAccept;
   });
   return found;
 }
@@ -156,21 +156,21 @@ int Automaton::step(int number, std::size_t place, int letter, unsigned matching
   std::vector<std::int32_t> after;
   bool accepted = false;
   walk(state.places, work, [&](const RegexStep& step, std::int32_t at) {
-    switch (step.op) {
-      case StepOp::kLetter:
+    switch (step.code) {
+      case StepCode::kLetter:
         if (classes.has(step.first, letter)) after.push_back(at + 1);
         return false;
-      case StepOp::kStart:
+      case StepCode::kStart:
         return state.before == Before::kStart;
-      case StepOp::kEnd:
+      case StepCode::kEnd:
         return letter == classes.end();
-      case StepOp::kWordEdge:
+      case StepCode::kWordEdge:
         return (state.before == Before::kWord) != classes.is_word(letter);
-      case StepOp::kNoWordEdge:
+      case StepCode::kNoWordEdge:
         return (state.before == Before::kWord) == classes.is_word(letter);
-      case StepOp::kAhead:
+      case StepCode::kAhead:
         return ahead_matches(state, step.first, matching);
-      case StepOp::kNotAhead:
+      case StepCode::kNotAhead:
         return !ahead_matches(state, step.first, matching);
       default:
         accepted = true;

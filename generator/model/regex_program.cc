@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-using Op = RegexStep::Op;
+using Code = RegexStep::Code;
 
 constexpr int kNoEnd = -1;  // of a repeat without a largest count
 
@@ -48,7 +48,7 @@ class RegexCompiler {
     while (good_ && !at_end()) read();
     if (!good_ || groups_.size() != 1) return std::nullopt;
     end_branches();
-    add({Op::kAccept});
+    add({Code::kAccept});
     if (!good_ || program_.size() > kMostRegexSteps) return std::nullopt;
     return std::move(program_);
   }
@@ -114,19 +114,19 @@ class RegexCompiler {
   }
 
   void read_single() {
-    if (take("^") || take("\\A")) return add_condition(Op::kStart);
-    if (take("$") || take("\\Z") || take("\\z")) return add_condition(Op::kEnd);
-    if (take("\\b")) return add_condition(Op::kWordEdge);
-    if (take("\\B")) return add_condition(Op::kNoWordEdge);
+    if (take("^") || take("\\A")) return add_condition(Code::kStart);
+    if (take("$") || take("\\Z") || take("\\z")) return add_condition(Code::kEnd);
+    if (take("\\b")) return add_condition(Code::kWordEdge);
+    if (take("\\B")) return add_condition(Code::kNoWordEdge);
     atom_ = steps().size();
     if (take(".")) return add_letters(~characters_in("\n"));
     if (take("[")) return read_set();
     if (const std::optional<Letters> letters = read_letters()) add_letters(letters->set);
   }
 
-  void add_condition(Op op) {
+  void add_condition(Code code) {
     atom_.reset();  // Python repeats no condition
-    add({op});
+    add({code});
   }
 
   void add_letters(const LetterSet& set) {
@@ -134,7 +134,7 @@ class RegexCompiler {
     const auto known = std::find(sets.begin(), sets.end(), set);
     const auto index = static_cast<std::size_t>(known - sets.begin());
     if (known == sets.end()) sets.push_back(set);
-    add({Op::kLetter, distance(index)});
+    add({Code::kLetter, distance(index)});
   }
 
   // A character as it stands, or what a backslash makes of one.
@@ -229,9 +229,9 @@ class RegexCompiler {
   // What was read of the group since the last bar is one alternative.
   void next_branch() {
     Group& group = groups_.back();
-    insert(group.branch, {Op::kFork, 1, distance(steps().size() - group.branch + 2)});
+    insert(group.branch, {Code::kFork, 1, distance(steps().size() - group.branch + 2)});
     group.jumps.push_back(steps().size());
-    add({Op::kJump});
+    add({Code::kJump});
     group.branch = steps().size();
     atom_.reset();
   }
@@ -252,13 +252,13 @@ class RegexCompiler {
       atom_ = group.begin;
       return;
     }
-    add({Op::kAccept});
+    add({Code::kAccept});
     if (!good_) return;
     const auto begin = steps().begin() + static_cast<std::ptrdiff_t>(group.begin);
     program_.aheads.emplace_back(begin, steps().end());
     steps().erase(begin, steps().end());
     atom_.reset();
-    add({group.look == Look::kAhead ? Op::kAhead : Op::kNotAhead,
+    add({group.look == Look::kAhead ? Code::kAhead : Code::kNotAhead,
          distance(program_.aheads.size() - 1)});
   }
 
@@ -301,15 +301,15 @@ class RegexCompiler {
     const auto copy = [&] { steps().insert(steps().end(), body.begin(), body.end()); };
     for (std::size_t i = 0; i < least; ++i) copy();
     if (counts.most == kNoEnd && least > 0) {
-      return add({Op::kFork, -distance(size), 1});
+      return add({Code::kFork, -distance(size), 1});
     }
     if (counts.most == kNoEnd) {
-      add({Op::kFork, 1, distance(size + 2)});
+      add({Code::kFork, 1, distance(size + 2)});
       copy();
-      return add({Op::kJump, -distance(size + 1)});
+      return add({Code::kJump, -distance(size + 1)});
     }
     for (std::size_t left = more; left > 0; --left) {
-      add({Op::kFork, 1, distance(left * (size + 1))});
+      add({Code::kFork, 1, distance(left * (size + 1))});
       copy();
     }
   }

@@ -20,7 +20,7 @@ using LetterSet = std::bitset<kRegexLetters>;
 LetterSet word_letters();
 
 struct RegexStep {
-  enum class Op : std::uint8_t {
+  enum class Code : std::uint8_t {
     kLetter,      // takes a letter of the set `first`
     kFork,        // goes on `first` and `second` steps further on, or back
     kJump,        // goes on `first` steps further on, or back
@@ -32,7 +32,7 @@ struct RegexStep {
     kNotAhead,    // it does not
     kAccept,
   };
-  Op op = Op::kAccept;
+  Code code = Code::kAccept;
   std::int32_t first = 0;
   std::int32_t second = 0;
 };

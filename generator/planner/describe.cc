@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "generator/families/family.h"
-#include "generator/families/gemm_config.h"
+#include "generator/operations/operation.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 
@@ -80,7 +80,7 @@ std::string describe_kernel(const Plan& plan, std::size_t index) {
   if (!by_m) return text;
   for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
     text += fmt::format("  M = {}: {}", m, launch_text(plan, index, m));
-    if (plan.spec.op() == Op::kGemm && index < plan.kernels.size()) {
+    if (index < plan.kernels.size()) {
       text += fmt::format(", workspace {} bytes", plan.workspace_bytes(m));
     }
     text += '\n';
@@ -116,137 +116,6 @@ std::string describe_cache(const Spec& spec) {
                      bytes.scales);
 }
 
-// Where Y has 8 bits.
-std::string describe_scales(const RowOutputSpec& output) {
-  if (!output.is_quantized()) return {};
-  std::string text =
-      fmt::format("; Y {}in {}", output.pre_scale ? "by factors of its columns, " : "",
-                  to_string(output.dtype));
-  switch (output.granularity) {
-    case RowGranularity::kNone:
-      break;
-    case RowGranularity::kTensor:
-      return text + " by a given scale";
-    case RowGranularity::kToken:
-      text += ", a scale";
-      if (!output.symmetric) text += " and a zero point";
-      return text + " for each row";
-    case RowGranularity::kGroup:
-      return text + fmt::format(", a scale in {} for each {} columns of a row, {}",
-                                to_string(output.scale_dtype), kRowGroup,
-                                to_string(output.scale_layout));
-  }
-  return text;
-}
-
-std::string describe_work(const RowTransformSpec& spec) {
-  const std::string y = fmt::format("Y[M, {}] = ", spec.shape.columns);
-  const std::string in = fmt::format(" in {}", to_string(spec.input));
-  if (spec.norm.type != NormType::kNone) {
-    const char* of = spec.residual ? "(X + residual), which replaces the residual," : "(X)";
-    return fmt::format("{}{} norm{}{}", y, to_string(spec.norm.type), of, in);
-  }
-  const std::string_view activation =
-      spec.gate.activation == Activation::kNone ? "" : to_string(spec.gate.activation);
-  if (spec.gate.order == GateOrder::kNone && activation.empty()) return y + 'X' + in;
-  if (spec.gate.order == GateOrder::kNone) return fmt::format("{}{}(X){}", y, activation, in);
-  return fmt::format("{}{}(gates) * the others of X[M, {}], {},{}", y, activation, spec.x_columns(),
-                     to_string(spec.gate.order), in);
-}
-
-std::string describe_gemm(const GemmSpec& spec) {
-  const EpilogueSpec& epilogue = spec.epilogue;
-  std::string sums =
-      fmt::format("X[M, {}] * W[{}, {}]^T", spec.shape.k, spec.shape.n, spec.shape.k);
-  if (epilogue.bias) sums += " + bias";
-  const std::string function = epilogue.activation == Activation::kNone
-                                   ? std::string()
-                                   : std::string(to_string(epilogue.activation));
-  if (epilogue.gated) {
-    sums = fmt::format("{}(gates) * ups of {}", function, sums);
-  } else if (!function.empty()) {
-    sums = fmt::format("{}({})", function, sums);
-  }
-  return fmt::format(
-      "Y[M, {}] = {}{}{}{}", spec.output_columns(), sums, epilogue.residual ? " + residual" : "",
-      spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "",
-      !spec.has_byte_output()     ? ""
-      : finds_output_scales(spec) ? fmt::format(", and {} scales of its groups of {}",
-                                                to_string(spec.output_scale.scale_dtype), kRowGroup)
-                                  : " by the launch's scale");
-}
-
-// Scales of rows of so many columns, column_major: lines of groups, or words of four of them.
-std::string scale_lines(RowScaleDtype dtype, std::int64_t columns) {
-  const std::int64_t groups = (columns + kRowGroup - 1) / kRowGroup;
-  const bool has_words = dtype == RowScaleDtype::kE8m0;
-  return fmt::format("{} [{}, M up to a multiple of 4]{}, of {} columns each", to_string(dtype),
-                     has_words ? (groups + 3) / 4 : groups, has_words ? " of 4 bytes" : "",
-                     kRowGroup);
-}
-
-// The arrays of a launch beside weights and workspace: types and shapes.
-std::string describe_arrays(const GemmSpec& spec) {
-  const ActivationScaleSpec& x = spec.activation_scale;
-  std::string text =
-      fmt::format("a launch has: x {} [M, {}]", to_string(spec.activation), spec.shape.k);
-  if (x.granularity == RowGranularity::kTensor) text += ", x_scales fp32 [1]";
-  if (x.granularity == RowGranularity::kToken) text += ", x_scales fp32 [M]";
-  if (x.granularity == RowGranularity::kGroup) {
-    text += ", x_scales " + scale_lines(x.scale_dtype, spec.shape.k);
-  }
-  if (!x.symmetric) text += ", x_zero_points int32 [M]";
-  if (spec.pre_scale)
-    text += fmt::format(", pre_scale {} [{}]", to_string(spec.activation), spec.shape.k);
-  if (spec.act_order) text += fmt::format(", permutation int32 [{}]", spec.shape.k);
-  if (spec.epilogue.bias)
-    text += fmt::format(", bias {} [{}]", to_string(spec.bias_dtype()), spec.shape.n);
-  const std::string y = fmt::format("[M, {}]", spec.output_columns());
-  if (spec.epilogue.residual)
-    text += fmt::format(", residual {} {}", to_string(spec.residual_dtype()), y);
-  text += fmt::format(", y {} {}", to_string(spec.output_dtype()), y);
-  if (spec.output_scale.granularity == RowGranularity::kTensor) text += ", y_scales fp32 [1]";
-  if (finds_output_scales(spec)) {
-    text += ", y_scales " + scale_lines(spec.output_scale.scale_dtype, spec.output_columns());
-  }
-  return text;
-}
-
-std::string describe_operation(const Plan& plan) {
-  const auto [n, k] = plan.spec.has_weight() ? plan.spec.weight_shape() : MatrixShape{};
-  switch (plan.spec.op()) {
-    case Op::kGemm:
-      return describe_gemm(plan.spec.gemm()) + '\n' + describe_arrays(plan.spec.gemm());
-    case Op::kDequantize:
-      return fmt::format("W[{}, {}] in {} from {}", n, k, to_string(plan.spec.weight_op().dtype),
-                         to_string(plan.spec.weight_op().format));
-    case Op::kRepack:
-      return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().format));
-    case Op::kQuantizeWeight:
-      return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().dtype));
-    case Op::kKvAppend: {
-      const auto [heads, head_dim] = plan.spec.kv_append().shape;
-      std::string text = fmt::format("K and V[tokens, {}, {}] in {} into the cache", heads,
-                                     head_dim, to_string(plan.spec.kv_append().activation));
-      if (const int query_heads = plan.spec.kv_append().query.heads; query_heads != 0) {
-        text += fmt::format(", Q[tokens, {}, {}] for attention", query_heads, head_dim);
-      }
-      return text;
-    }
-    case Op::kDecodeAttention: {
-      const auto [heads, kv_heads, head_dim, query_len] = plan.spec.decode_attention().shape;
-      return fmt::format("attention of {} heads of {}, {} of K and V, and the last {} in {}", heads,
-                         head_dim, kv_heads,
-                         query_len == 1 ? "token" : fmt::format("{} tokens", query_len),
-                         to_string(plan.spec.decode_attention().activation));
-    }
-    case Op::kRowTransform:
-      return describe_work(plan.spec.row_transform()) +
-             describe_scales(plan.spec.row_transform().output);
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string describe(const Plan& plan) {
@@ -254,7 +123,7 @@ std::string describe(const Plan& plan) {
       fmt::format("spec: {}\ntarget: {} (sm_{}, {} SMs, {} bytes of shared memory per block)\n",
                   plan.spec.canonical_json(), plan.target.name, plan.target.arch(),
                   plan.target.sm_count, plan.target.shared_per_block);
-  text += describe_operation(plan) + '\n';
+  text += operation_of(plan.spec).describe(plan.spec.fields()) + '\n';
   if (plan.spec.has_weight()) {
     text += fmt::format("\n{}", describe_layout(plan));
     for (const DecodePlan& decode : decode_plans_of(plan)) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
+#include "generator/operations/operation.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 
@@ -57,7 +58,7 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
   ordered_json j{{"name", kernel.name}};
   const bool by_m = plan.spec.has_m();
   if (by_m) j["m"] = {kernel.size_min, kernel.size_max};
-  if (plan.spec.op() == Op::kDecodeAttention) {
+  if (operation_of(plan.spec).size_kind() == SizeKind::kSequenceTokens) {
     j["sequence_tokens"] = {kernel.size_min, kernel.size_max};
   }
   j["family"] = kernel.family->name();
@@ -75,7 +76,7 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
   }
   if (!by_m) return j;
   j["launch"] = launch_json(plan.launch(index, {kernel.size_max}));
-  if (plan.spec.op() == Op::kGemm && index < plan.kernels.size()) {
+  if (index < plan.kernels.size()) {
     j["workspace_bytes"] = plan.workspace_bytes(kernel.size_max);
   }
   return j;

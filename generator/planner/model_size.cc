@@ -242,8 +242,9 @@ void SizeBuilder::add_caches(const Model& model) {
   for (const ModelLayer& layer : model.layers) {
     if (layer.kind != ModelLayer::Kind::kAttention || layer.kernel < 0) continue;
     const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
-    if (spec.op() != Op::kDecodeAttention) continue;
-    for (const int index : layer.layers) windows[index] = spec.decode_attention().window;
+    const auto* attention = spec.get_if<DecodeAttentionSpec>();
+    if (attention == nullptr) continue;
+    for (const int index : layer.layers) windows[index] = attention->window;
   }
   for (const ModelLayer& layer : model.layers) {
     if (layer.kind != ModelLayer::Kind::kAttention) continue;
@@ -252,7 +253,7 @@ void SizeBuilder::add_caches(const Model& model) {
       continue;
     }
     const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
-    if (spec.op() != Op::kKvAppend) continue;
+    if (spec.get_if<KvAppendSpec>() == nullptr) continue;
     std::map<std::int64_t, std::int64_t> counts;  // layers by their window
     for (const int index : layer.layers) ++counts[windows[index]];
     for (const auto& [window, count] : counts) add_cache(spec, window, count);

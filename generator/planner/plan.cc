@@ -27,9 +27,10 @@ std::size_t Plan::gathered_offset(std::int64_t m) const noexcept {
 }
 
 std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
-  if (spec.op() != Op::kGemm) return max_workspace_bytes();
-  const GemmSpec& gemm = spec.gemm();
-  if (gemm.act_order) return gathered_offset(m) + static_cast<std::size_t>(2 * m * gemm.shape.k);
+  if (!spec.has_m()) return max_workspace_bytes();
+  if (!before.empty()) {
+    return gathered_offset(m) + static_cast<std::size_t>(2 * m * spec.weight_shape().k);
+  }
   const PlannedKernel& one = kernels[kernel_for(m)];
   return one.family->workspace_bytes(*this, one, m);
 }
@@ -37,9 +38,8 @@ std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
 std::size_t Plan::max_workspace_bytes() const noexcept {
   std::size_t most = 0;
   for (const PlannedKernel& one : kernels) {
-    const bool gathers = spec.op() == Op::kGemm && spec.gemm().act_order;
     most = std::max(most, one.family->max_workspace_bytes(*this, one));
-    if (gathers) most = std::max(most, workspace_bytes(one.size_max));
+    if (!before.empty()) most = std::max(most, workspace_bytes(one.size_max));
   }
   return most;
 }

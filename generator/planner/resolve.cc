@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "generator/families/registry.h"
@@ -50,11 +49,9 @@ Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables) 
   Plan plan;
   plan.spec = spec;
   plan.target = target;
-  const auto& all = kernel_families();
-  const auto planner = std::find_if(all.begin(), all.end(),
-                                    [&](const Family* family) { return family->plans(spec.op()); });
-  if (planner != all.end()) {
-    (*planner)->plan(plan);
+  const std::vector<const Family*>& families = families_of(spec.op());
+  if (families.size() == 1) {
+    families.front()->plan(plan);
   } else {
     resolve_gemm(plan, tables.of(target));
   }

@@ -15,13 +15,10 @@ namespace {
 constexpr std::int64_t kGeneralTokens = 64;
 constexpr std::int64_t kFewestTileTokens = 8;
 
-bool is_gemm(const Plan& plan) { return plan.spec.op() == Op::kGemm; }
-
 // Whether the spec leaves it to the planner what its kernels are.
 bool is_open(const Plan& plan) {
-  if (!is_gemm(plan)) return true;
-  const GemmSpec& gemm = plan.spec.gemm();
-  return gemm.path == Path::kAuto && !sets_any(gemm.tile);
+  const GemmSpec* gemm = plan.spec.get_if<GemmSpec>();
+  return gemm == nullptr || (gemm->path == Path::kAuto && !sets_any(gemm->tile));
 }
 
 // The spec with the general kernel's tile. K is not split: its sums need no workspace, whatever M.
@@ -34,7 +31,7 @@ Spec with_general_tile(const Spec& spec) {
 }
 
 std::optional<Plan> general_plan(const Plan& plan) {
-  if (!is_gemm(plan)) return std::nullopt;
+  if (plan.spec.get_if<GemmSpec>() == nullptr) return std::nullopt;
   Plan general = plan;
   general.spec = with_general_tile(plan.spec);
   general.kernels.clear();
@@ -98,9 +95,10 @@ class StandInMaker {
 
   // A path or a tile that the spec sets is honoured, also meanwhile.
   bool may_replace(std::size_t by, std::size_t index) const {
-    return is_open_ || !is_gemm(plan_) ||
-           path_of(plan_.kernels[by]) == path_of(plan_.kernels[index]);
+    return is_open_ || !is_gemm() || path_of(plan_.kernels[by]) == path_of(plan_.kernels[index]);
   }
+
+  bool is_gemm() const { return plan_.spec.get_if<GemmSpec>() != nullptr; }
 
   bool reaches(std::size_t index, std::int64_t size) const {
     const PlannedKernel& kernel = plan_.kernels[index];
@@ -111,7 +109,7 @@ class StandInMaker {
   std::size_t spare_code() {
     const std::int64_t most = plan_.kernels.back().size_max;
     for (std::size_t i = 0; i < plan_.kernels.size(); ++i) {
-      const bool is_hopper = is_gemm(plan_) && path_of(plan_.kernels[i]) == Path::kHopper;
+      const bool is_hopper = is_gemm() && path_of(plan_.kernels[i]) == Path::kHopper;
       if (!is_hopper && reaches(i, most)) return i;
     }
     result_.general = general_plan(plan_);

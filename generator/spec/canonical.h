@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_SPEC_CANONICAL_H_
 #define HEDDLE_GENERATOR_SPEC_CANONICAL_H_
 
+#include <span>
 #include <string>
 
 #include "generator/spec/fields.h"
@@ -12,9 +13,9 @@ namespace heddle {
 // silent defaults and no objects that would be empty.
 std::string canonical_text(const FieldTable& table, const void* object);
 
-// JSON Schema, draft 2020-12, of all operations, indented by two spaces, with a line feed at its
-// end.
-std::string schema_text();
+// JSON Schema, draft 2020-12, of the operations of these tables, indented by two spaces, with a
+// line feed at its end.
+std::string schema_text(std::span<const FieldTable* const> tables);
 
 }  // namespace heddle
 

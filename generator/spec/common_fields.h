@@ -52,7 +52,7 @@ constexpr std::array<Field, 3> header_fields(std::string_view op_doc) {
            {.pointer = "/op",
             .kind = FieldKind::kWord,
             .required = true,
-            .words = kOpWords,
+            .is_operation = true,
             .slot = fixed_slot<static_cast<std::int64_t>(kOp)>(),
             .doc = op_doc},
            {.pointer = "/name",

@@ -37,8 +37,8 @@ std::string number_text(Number value) {
 
 std::string words_text(const Field& field) {
   std::string text;
-  for (std::size_t i = 0; i < field.words.size(); ++i) {
-    append_choice(text, in_quotes(field.words[i]), i == 0, i + 1 == field.words.size());
+  for (std::size_t i = 0; i < field.choices().size(); ++i) {
+    append_choice(text, in_quotes(field.choices()[i]), i == 0, i + 1 == field.choices().size());
   }
   return text;
 }
@@ -74,7 +74,7 @@ bool holds(const FieldTable& table, const Condition* condition, const void* obje
   const Field& field = *table.find(condition->pointer);
   const std::optional<std::int64_t> value = field.slot.get(object);
   if (!value || !allows(field, *value)) return false;
-  const std::string_view word = field.words[static_cast<std::size_t>(*value)];
+  const std::string_view word = field.choices()[static_cast<std::size_t>(*value)];
   return std::find(condition->words.begin(), condition->words.end(), word) !=
          condition->words.end();
 }
@@ -89,7 +89,7 @@ bool allows(const Field& field, std::int64_t value) noexcept {
       return number >= static_cast<float>(field.least) && number <= static_cast<float>(field.most);
     }
     case FieldKind::kWord:
-      return value >= 0 && value < static_cast<std::int64_t>(field.words.size());
+      return value >= 0 && value < static_cast<std::int64_t>(field.choices().size());
     case FieldKind::kInteger:
       if (std::find(field.also.begin(), field.also.end(), value) != field.also.end()) return true;
       return value >= field.min && value <= field.max && value % field.multiple == 0;
@@ -113,10 +113,10 @@ bool allows(const Field& field, const std::vector<int>& values) noexcept {
 
 std::int64_t same_value(const Field& other, std::int64_t value, const Field& field) {
   if (field.kind != FieldKind::kWord) return value;
-  const std::string_view same = other.words[static_cast<std::size_t>(value)];
-  const auto word = std::find(field.words.begin(), field.words.end(), same);
-  const bool is_none = word == field.words.end() || same == field.no_default;
-  return is_none ? field.default_otherwise : word - field.words.begin();
+  const std::string_view same = other.choices()[static_cast<std::size_t>(value)];
+  const auto word = std::find(field.choices().begin(), field.choices().end(), same);
+  const bool is_none = word == field.choices().end() || same == field.no_default;
+  return is_none ? field.default_otherwise : word - field.choices().begin();
 }
 
 std::string allowed_text(const FieldTable& table, const Field& field) {
@@ -141,11 +141,15 @@ std::string allowed_text(const FieldTable& table, const Field& field) {
   return members_text(table, field);
 }
 
+std::span<const std::string_view> Field::choices() const noexcept {
+  return is_operation ? operation_words() : words;
+}
+
 std::string value_text(const Field& field, std::int64_t value) {
   if (field.kind == FieldKind::kBool) return value != 0 ? "true" : "false";
   if (field.kind == FieldKind::kNumber) return number_text(number_of(value));
   if (field.kind == FieldKind::kWord)
-    return in_quotes(field.words[static_cast<std::size_t>(value)]);
+    return in_quotes(field.choices()[static_cast<std::size_t>(value)]);
   return std::to_string(value);
 }
 
@@ -153,16 +157,6 @@ std::string value_text(const std::vector<int>& values) {
   std::string text;
   for (const int value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
   return '[' + text + ']';
-}
-
-const FieldTable& fields_of(Op op) { return *every_field_table()[static_cast<std::size_t>(op)]; }
-
-std::span<const FieldTable* const> every_field_table() {
-  static const FieldTable* const tables[] = {&gemm_fields(),         &dequantize_fields(),
-                                             &repack_fields(),       &quantize_weight_fields(),
-                                             &kv_append_fields(),    &decode_attention_fields(),
-                                             &row_transform_fields()};
-  return tables;
 }
 
 }  // namespace heddle

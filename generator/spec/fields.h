@@ -33,6 +33,9 @@ enum class FieldKind {
   kLabel,  // Spec::name(): a string of `min` to `max` characters of [A-Za-z0-9._-]
 };
 
+// The words of the operations, in the order of Op.
+std::span<const std::string_view> operation_words() noexcept;
+
 // Reads and writes one value in the operation's struct, which is passed by its address.
 struct Slot {
   std::optional<std::int64_t> (*get)(const void* object) = nullptr;
@@ -60,7 +63,8 @@ struct Field {
   double least = 0;  // kNumber
   double most = 0;
   std::span<const std::int64_t> also{};       // values allowed beside the range
-  std::span<const std::string_view> words{};  // kWord
+  std::span<const std::string_view> words{};  // kWord; choices() has those of every kWord
+  bool is_operation = false;                  // kWord: the word of the spec's operation
   std::string_view
       default_from{};  // pointer of the field whose value is taken where this is absent
   // With default_from of a word: the value where this field has no such word.
@@ -77,6 +81,7 @@ struct Field {
   ListSlot list{};         // of kList
   std::string_view doc{};  // one line, no full stop
 
+  std::span<const std::string_view> choices() const noexcept;
   std::string_view parent() const noexcept { return pointer.substr(0, pointer.rfind('/')); }
   std::string_view name() const noexcept { return pointer.substr(pointer.rfind('/') + 1); }
   bool is_leaf() const noexcept { return kind != FieldKind::kObject && kind != FieldKind::kTuple; }
@@ -84,7 +89,7 @@ struct Field {
 
 // The fields of one operation, parents before children, in canonical order.
 struct FieldTable {
-  Op op = Op::kGemm;
+  Op op{};
   std::span<const Field> fields;
   const void* defaults = nullptr;  // a struct of the operation as it is constructed
 
@@ -94,17 +99,6 @@ struct FieldTable {
 
 // Whether the condition holds for a struct of the operation; not for a null pointer.
 bool holds(const FieldTable& table, const Condition* condition, const void* object);
-
-const FieldTable& gemm_fields();
-const FieldTable& dequantize_fields();
-const FieldTable& repack_fields();
-const FieldTable& quantize_weight_fields();
-const FieldTable& kv_append_fields();
-const FieldTable& decode_attention_fields();
-const FieldTable& row_transform_fields();
-const FieldTable& fields_of(Op op);
-// All of them, in the order of Op.
-std::span<const FieldTable* const> every_field_table();
 
 // Whether the value is one that the leaf may have.
 bool allows(const Field& field, std::int64_t value) noexcept;

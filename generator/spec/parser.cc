@@ -172,9 +172,9 @@ class Parser {
 
   void parse_word(const Node& node, const Field& field) {
     if (node.kind != Node::Kind::kString) return wrong_type(node, field);
-    const auto word = std::find(field.words.begin(), field.words.end(), node.text);
-    if (word != field.words.end()) return set(field, word - field.words.begin());
-    const std::vector<std::string_view> words(field.words.begin(), field.words.end());
+    const auto word = std::find(field.choices().begin(), field.choices().end(), node.text);
+    if (word != field.choices().end()) return set(field, word - field.choices().begin());
+    const std::vector<std::string_view> words(field.choices().begin(), field.choices().end());
     add("unknown_word", node, field, "is not a known word", did_you_mean(node.text, words));
   }
 

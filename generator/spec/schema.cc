@@ -143,7 +143,7 @@ OrderedJson field_schema(const FieldTable& table, const Field& field) {
       break;
     case FieldKind::kWord:
       schema["type"] = "string";
-      schema["enum"] = field.words;
+      schema["enum"] = field.choices();
       break;
     case FieldKind::kList:
       add_list(field, schema);
@@ -158,14 +158,14 @@ OrderedJson field_schema(const FieldTable& table, const Field& field) {
 
 }  // namespace
 
-std::string schema_text() {
+std::string schema_text(std::span<const FieldTable* const> tables) {
   OrderedJson schema;
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["$id"] = "urn:heddle:spec:1";
   schema["title"] = "Heddle spec";
   schema["description"] = "What one kernel must do. Rules between fields are checked by resolve.";
   schema["oneOf"] = OrderedJson::array();
-  for (const FieldTable* table : every_field_table()) {
+  for (const FieldTable* table : tables) {
     OrderedJson operation;
     operation["title"] = to_string(table->op);
     add_members(*table, "", operation);

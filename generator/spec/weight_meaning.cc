@@ -8,6 +8,13 @@
 namespace heddle {
 namespace {
 
+constexpr int kStepN = 8;  // rows of Y are then a multiple of 16 bytes, of codes 8
+// A row block has as many gates as ups.
+constexpr int kGatedStepN = WeightLayout::kRowBlock;
+constexpr int kStepK = 32;  // two k tiles of the fragment layout
+
+std::string multiples_of(std::int64_t step) { return "multiples of " + std::to_string(step); }
+
 void check_type(const WeightSpec& weight, Problems& problems) {
   const int bits = fixed_bits(weight.type);
   if (bits != 0 && bits != weight.bits) {
@@ -96,6 +103,27 @@ void check_interleave(const WeightSpec& weight, Problems& problems) {
 }
 
 }  // namespace
+
+void check_sides(const MatrixShape& shape, Problems& problems) {
+  if (shape.n % kStepN != 0) {
+    problems.push_back({"/shape/n",
+                        "N must be a multiple of 8: rows of Y are written 16 bytes at a time",
+                        std::to_string(shape.n), multiples_of(kStepN), ""});
+  }
+  if (shape.k % kStepK != 0) {
+    problems.push_back({"/shape/k",
+                        "K must be a multiple of 32: packed weights have no shorter step along K",
+                        std::to_string(shape.k), multiples_of(kStepK), ""});
+  }
+}
+
+void check_gated(std::int64_t n, Problems& problems) {
+  if (n % kGatedStepN == 0) return;
+  problems.push_back(
+      {"/shape/n",
+       "with a gated epilogue N must be a multiple of 16: as many gates as ups, in eights",
+       std::to_string(n), multiples_of(kGatedStepN), ""});
+}
 
 bool is_integer(WeightType type) { return type == WeightType::kUint || type == WeightType::kInt; }
 

@@ -1,4 +1,4 @@
-// The rules between the fields of "weight".
+// The rules between the fields of "weight", and those of the sides of W.
 #ifndef HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
 #define HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
 
@@ -14,6 +14,10 @@ using Problems = std::vector<Problem>;
 
 // Groups begin and end between k tiles of the fragment layout, which have 16 columns.
 inline constexpr int kGroupStep = 16;
+
+// The sides of W; and of one that has the rows of gates and ups.
+void check_sides(const MatrixShape& shape, Problems& problems);
+void check_gated(std::int64_t n, Problems& problems);
 
 void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems);
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "generator/spec/fields.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -15,7 +16,6 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 }
 
 // The tables follow the enumerators; these are the last ones.
-static_assert(word(kOpWords, Op::kRowTransform) == "row_transform");
 static_assert(word(kDTypeWords, DType::kFp8E5m2) == "fp8_e5m2");
 static_assert(word(kScaleDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kWeightScaleDTypeWords, DType::kInt8) == "int8");
@@ -47,7 +47,28 @@ static_assert(word(kScaleLayoutWords, ScaleLayout::kColumnMajor) == "column_majo
 
 }  // namespace
 
-std::string_view to_string(Op op) noexcept { return word(kOpWords, op); }
+int bytes_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::kFp32:
+      return 4;
+    case DType::kFp16:
+    case DType::kBf16:
+      return 2;
+    case DType::kE8m0:
+    case DType::kE4m3:
+    case DType::kInt8:
+    case DType::kFp8E4m3:
+    case DType::kFp8E5m2:
+      break;
+  }
+  return 1;
+}
+
+std::string_view to_string(Op op) noexcept {
+  const std::span<const std::string_view> words = operation_words();
+  const auto index = static_cast<std::size_t>(op);
+  return index < words.size() ? words[index] : std::string_view("invalid");
+}
 std::string_view to_string(DType dtype) noexcept { return word(kDTypeWords, dtype); }
 std::string_view to_string(WeightType type) noexcept { return word(kWeightTypeWords, type); }
 std::string_view to_string(ZeroPoint zero_point) noexcept {

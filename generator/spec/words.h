@@ -7,9 +7,6 @@
 
 namespace heddle {
 
-inline constexpr std::array<std::string_view, 7> kOpWords = {
-    "gemm",      "dequantize",       "repack",       "quantize_weight",
-    "kv_append", "decode_attention", "row_transform"};
 inline constexpr std::array<std::string_view, 8> kDTypeWords = {
     "fp16", "bf16", "fp32", "e8m0", "e4m3", "int8", "fp8_e4m3", "fp8_e5m2"};
 inline constexpr std::array<std::string_view, 5> kScaleDTypeWords = {"fp16", "bf16", "fp32", "e8m0",

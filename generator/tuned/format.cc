@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/operations/gemm/gemm.h"
 #include "generator/spec/byte_meaning.h"
 #include "generator/spec/canonical.h"
 
@@ -31,7 +32,7 @@ std::vector<Field> fields_of_format() {
 
 const FieldTable& format_fields() {
   static const std::vector<Field> fields = fields_of_format();
-  static const FieldTable table{Op::kGemm, fields, gemm_fields().defaults};
+  static const FieldTable table{gemm_fields().op, fields, gemm_fields().defaults};
   return table;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
 #include "generator/spec/near_miss.h"
 #include "generator/spec/parser.h"
 #include "generator/tuned/families.h"

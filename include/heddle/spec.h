@@ -6,6 +6,7 @@
 #define HEDDLE_SPEC_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,11 @@ struct MRange {
 
 class HEDDLE_EXPORT Spec {
  public:
+  // A gemm with every default, which has no sizes: good for nothing but to be assigned to.
+  Spec();
+  Spec(const Spec&) = default;  // also what a move does: a spec always has its fields
+  Spec& operator=(const Spec&) = default;
+  ~Spec() = default;
   // Parses and validates one JSON document. Throws Error(kSpec) that holds every problem found,
   // each with its JSON pointer.
   static Spec parse(std::string_view json);
@@ -53,16 +59,16 @@ class HEDDLE_EXPORT Spec {
   static Spec from_row_transform(const RowTransformSpec& row_transform, std::string name = {});
 
   Op op() const noexcept { return op_; }
-  // Precondition: op() == Op::kGemm.
-  const GemmSpec& gemm() const noexcept { return gemm_; }
-  // Precondition: kDequantize, kRepack or kQuantizeWeight.
-  const WeightOpSpec& weight_op() const noexcept { return weight_op_; }
-  // Precondition: op() == Op::kKvAppend.
-  const KvAppendSpec& kv_append() const noexcept { return kv_append_; }
-  // Precondition: op() == Op::kDecodeAttention.
-  const DecodeAttentionSpec& decode_attention() const noexcept { return decode_attention_; }
-  // Precondition: op() == Op::kRowTransform.
-  const RowTransformSpec& row_transform() const noexcept { return row_transform_; }
+  // The fields of the operation; those of weight_op() are of kDequantize, kRepack and
+  // kQuantizeWeight. Throws Error(kUsage, "spec.operation") for a spec of another one.
+  const GemmSpec& gemm() const { return get<GemmSpec>(); }
+  const WeightOpSpec& weight_op() const { return get<WeightOpSpec>(); }
+  const KvAppendSpec& kv_append() const { return get<KvAppendSpec>(); }
+  const DecodeAttentionSpec& decode_attention() const { return get<DecodeAttentionSpec>(); }
+  const RowTransformSpec& row_transform() const { return get<RowTransformSpec>(); }
+  // One of these five, or null for a spec of another operation.
+  template <class Fields>
+  const Fields* get_if() const noexcept;
   // Whether the operation is on a key-value cache.
   bool has_cache() const noexcept;
   // Precondition: has_cache(). No granularity is kAuto, and group_size, scale_dtype and page_size
@@ -86,19 +92,34 @@ class HEDDLE_EXPORT Spec {
   // weight.group_offset and those that mean nothing. Two specs that mean the same have the same
   // canonical text.
   std::string canonical_json() const;
+  // The struct of the operation's fields, for code that serves all operations. Never null.
+  const void* fields() const noexcept { return fields_.get(); }
 
  private:
   Op op_ = Op::kGemm;
-  GemmSpec gemm_;
-  WeightOpSpec weight_op_;
-  KvAppendSpec kv_append_;
-  DecodeAttentionSpec decode_attention_;
-  RowTransformSpec row_transform_;
+  std::shared_ptr<const void> fields_;  // immutable: copies share it
   std::string name_;
 
-  void* object() noexcept;
-  const void* object() const noexcept;
+  friend class SpecMaker;
+  Spec(Op op, std::shared_ptr<const void> fields, std::string name);
+  template <class Fields>
+  const Fields& get() const {
+    if (const Fields* fields = get_if<Fields>()) return *fields;
+    refuse_operation();
+  }
+  [[noreturn]] void refuse_operation() const;
 };
+
+template <>
+HEDDLE_EXPORT const GemmSpec* Spec::get_if<GemmSpec>() const noexcept;
+template <>
+HEDDLE_EXPORT const WeightOpSpec* Spec::get_if<WeightOpSpec>() const noexcept;
+template <>
+HEDDLE_EXPORT const KvAppendSpec* Spec::get_if<KvAppendSpec>() const noexcept;
+template <>
+HEDDLE_EXPORT const DecodeAttentionSpec* Spec::get_if<DecodeAttentionSpec>() const noexcept;
+template <>
+HEDDLE_EXPORT const RowTransformSpec* Spec::get_if<RowTransformSpec>() const noexcept;
 
 // The JSON Schema (draft 2020-12) of a spec. Spec::parse accepts exactly what it accepts.
 HEDDLE_EXPORT std::string spec_schema();

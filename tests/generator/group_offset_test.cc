@@ -6,7 +6,8 @@
 #include <cstring>
 #include <tuple>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/weight_ops/weight_ops.h"
 #include "heddle/error.h"
 #include "tests/generator/layout_weights.h"
 

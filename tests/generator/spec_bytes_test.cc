@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "tests/byte_gemm.h"

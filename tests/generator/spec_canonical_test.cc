@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "generator/spec/fields.h"
+#include "generator/operations/operation.h"
 #include "tests/generator/spec_helpers.h"
 
 namespace heddle {
@@ -178,9 +178,9 @@ TEST(SpecSchema, IsClosedAndDescribed) {
   const nlohmann::json whole = nlohmann::json::parse(spec_schema());
   EXPECT_EQ(whole["$schema"], "https://json-schema.org/draft/2020-12/schema");
   EXPECT_EQ(whole["$id"], "urn:heddle:spec:1");
-  ASSERT_EQ(whole["oneOf"].size(), every_field_table().size());
-  for (std::size_t i = 0; i < every_field_table().size(); ++i) {
-    expect_schema_of(*every_field_table()[i], whole["oneOf"][i]);
+  ASSERT_EQ(whole["oneOf"].size(), every_operation().size());
+  for (std::size_t i = 0; i < every_operation().size(); ++i) {
+    expect_schema_of(every_operation()[i]->fields(), whole["oneOf"][i]);
   }
   const nlohmann::json& schema = whole["oneOf"][0];
   EXPECT_EQ(schema["required"],

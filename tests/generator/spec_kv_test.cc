@@ -1,4 +1,5 @@
-#include "generator/spec/meaning.h"
+#include "generator/operations/decode_attention/decode_attention.h"
+#include "generator/operations/kv_append/kv_append.h"
 #include "tests/generator/spec_helpers.h"
 #include "tests/generator/spec_pointers.h"
 

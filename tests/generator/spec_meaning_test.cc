@@ -1,4 +1,5 @@
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/weight_ops/weight_ops.h"
 #include "heddle/weights.h"
 #include "tests/generator/spec_helpers.h"
 #include "tests/generator/spec_pointers.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"

@@ -1,7 +1,7 @@
 // The tables of fields in docs/spec.md say what the library's tables of fields say.
 #include <algorithm>
 
-#include "generator/spec/fields.h"
+#include "generator/operations/operation.h"
 #include "tests/generator/spec_helpers.h"
 
 namespace heddle {
@@ -24,8 +24,9 @@ std::vector<Section> sections() {
       {"dequantize, repack, quantize_weight", {Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
       {"dequantize, repack", {Op::kDequantize, Op::kRepack}},
       {"kv_append, decode_attention", {Op::kKvAppend, Op::kDecodeAttention}}};
-  for (const FieldTable* table : every_field_table()) {
-    list.push_back({std::string(to_string(table->op)), {table->op}});
+  for (const Operation* operation : every_operation()) {
+    const Op op = operation->fields().op;
+    list.push_back({std::string(to_string(op)), {op}});
   }
   return list;
 }
@@ -97,13 +98,13 @@ bool has_row(const FieldTable& table, const Field& field) {
 }
 
 bool has_same_row(Op op, const Field& field, const std::string& row) {
-  const FieldTable& table = fields_of(op);
+  const FieldTable& table = operation_of(op).fields();
   const Field* same = table.find(field.pointer);
   return same != nullptr && row_of(table, *same) == row;
 }
 
 std::string section_text(const Section& section, const std::vector<Section>& earlier) {
-  const FieldTable& table = fields_of(section.ops.front());
+  const FieldTable& table = operation_of(section.ops.front()).fields();
   std::string rows;
   for (const Field& field : table.fields) {
     if (!has_row(table, field)) continue;
@@ -134,7 +135,8 @@ TEST(SpecDocs, EveryFieldIsDescribed) {
 
 TEST(SpecDocs, EveryOperationIsDescribed) {
   const std::string page = file_text(HEDDLE_SPEC_PAGE);
-  for (const FieldTable* table : every_field_table()) {
+  for (const Operation* operation : every_operation()) {
+    const FieldTable* table = &operation->fields();
     const std::string row = "| `" + std::string(to_string(table->op)) + "` | " +
                             std::string(table->find("/op")->doc) + " |\n";
     EXPECT_NE(page.find(row), page.npos) << row;

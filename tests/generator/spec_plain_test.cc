@@ -1,5 +1,6 @@
 // Weights that were not quantised: what a spec says of them, and what it must not say.
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/weight_ops/weight_ops.h"
 #include "tests/generator/spec_helpers.h"
 #include "tests/generator/spec_pointers.h"
 #include "tests/plain_weight.h"

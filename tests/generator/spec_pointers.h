@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
 #include "heddle/error.h"
 
 namespace heddle {

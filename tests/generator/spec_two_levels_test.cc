@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/weight_ops/weight_ops.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "tests/byte_gemm.h"

@@ -57,9 +57,9 @@ std::size_t below(Random& random, std::size_t count) { return random() % count; 
 bool one_in(Random& random, std::size_t count) { return below(random, count) == 0; }
 
 void RandomSpec::draw() {
-  table_ = every_field_table()[below(random_, every_field_table().size())];
+  table_ = &every_operation()[below(random_, every_operation().size())]->fields();
   // The planner of gemms has by far the most ways.
-  if (one_in(random_, 2)) table_ = &gemm_fields();
+  if (one_in(random_, 2)) table_ = &operation_of(Op::kGemm).fields();
   extreme_one_in_ = one_in(random_, 2) ? 2 : 20;
   present_one_in_ = 2 + below(random_, 4);
   values_.assign(table_->fields.size(), std::nullopt);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "generator/spec/fields.h"
+#include "generator/operations/operation.h"
 #include "heddle/error.h"
 #include "heddle/target.h"
 

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "generator/spec/fields.h"
+#include "generator/operations/operation.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -41,7 +41,7 @@ void add_variants(Op op, const Object& first, const Make& make, std::vector<Spec
     return true;
   };
   ASSERT_TRUE(add(first));
-  for (const Field& field : fields_of(op).fields) {
+  for (const Field& field : operation_of(op).fields().fields) {
     if (!field.is_leaf() || field.kind == FieldKind::kLabel) continue;
     Object changed = first;
     if (field.kind == FieldKind::kList) {

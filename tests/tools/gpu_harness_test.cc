@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "generator/spec/meaning.h"
+#include "generator/operations/gemm/gemm.h"
 #include "heddle/weights.h"
 #include "tests/attention_spec.h"
 #include "tests/byte_gemm.h"

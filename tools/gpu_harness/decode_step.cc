@@ -157,9 +157,9 @@ LayerKernels StepBuilder::kernels_of_layer() const {
           fmt::format("decoder layer {}: {} has no kernel: {}", layer_, layer.name, layer.reason));
     }
     const Spec& spec = model_.kernels[static_cast<std::size_t>(layer.kernel)].spec;
-    if (spec.op() == Op::kGemm) kernels.linears.push_back(&spec);
-    if (spec.op() == Op::kKvAppend) kernels.append = &spec;
-    if (spec.op() == Op::kDecodeAttention) kernels.attention = &spec;
+    if (spec.get_if<GemmSpec>() != nullptr) kernels.linears.push_back(&spec);
+    if (spec.get_if<KvAppendSpec>() != nullptr) kernels.append = &spec;
+    if (spec.get_if<DecodeAttentionSpec>() != nullptr) kernels.attention = &spec;
   }
   if (kernels.append == nullptr || kernels.attention == nullptr) {
     refuse(fmt::format("decoder layer {} has no kernels for its cache", layer_));

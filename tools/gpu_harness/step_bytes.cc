@@ -44,16 +44,10 @@ double bytes(const DecodeAttentionSpec& spec, const StepLoad& load) {
 }  // namespace
 
 double step_bytes(const Spec& spec, const StepLoad& load) {
-  switch (spec.op()) {
-    case Op::kRowTransform:
-      return bytes(spec.row_transform(), load);
-    case Op::kKvAppend:
-      return bytes(spec.kv_append(), load);
-    case Op::kDecodeAttention:
-      return bytes(spec.decode_attention(), load);
-    default:
-      return traffic_bytes(spec.gemm(), load.sequences);
-  }
+  if (const auto* rows = spec.get_if<RowTransformSpec>()) return bytes(*rows, load);
+  if (const auto* append = spec.get_if<KvAppendSpec>()) return bytes(*append, load);
+  if (const auto* attention = spec.get_if<DecodeAttentionSpec>()) return bytes(*attention, load);
+  return traffic_bytes(spec.gemm(), load.sequences);
 }
 
 }  // namespace heddle

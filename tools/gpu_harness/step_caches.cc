@@ -30,12 +30,13 @@ void take_part(const KvTensorLayout& layout, std::int64_t pages, std::int64_t pa
 StepCaches::StepCaches(const DecodeStep& step, const StepLoad& load, const OwnedStream& stream)
     : layers_(static_cast<std::size_t>(step.layers)) {
   for (std::size_t i = 0; i < step.kernels.size(); ++i) {
-    if (step.kernels[i].op() != Op::kDecodeAttention) continue;
+    const auto* attention = step.kernels[i].get_if<DecodeAttentionSpec>();
+    if (attention == nullptr) continue;
     std::vector<int> layers;
     for (const StepLaunch& launch : step.launches) {
       if (launch.kernel == i) layers.push_back(launch.layer);
     }
-    add(step.kernels[i].decode_attention(), layers, load, stream);
+    add(*attention, layers, load, stream);
   }
 }
 

@@ -26,25 +26,19 @@ struct Columns {
 };
 
 Columns columns_of(const Spec& spec) {
-  switch (spec.op()) {
-    case Op::kRowTransform: {
-      const RowTransformSpec& rows = spec.row_transform();
-      return {rows.x_columns(), rows.shape.columns, rows.input};
-    }
-    case Op::kKvAppend: {
-      const KvAppendSpec& append = spec.kv_append();
-      const std::int64_t q = std::int64_t{append.query.heads} * append.shape.head_dim;
-      const std::int64_t kv = std::int64_t{append.shape.kv_heads} * append.shape.head_dim;
-      return {q + 2 * kv, q, append.activation};
-    }
-    case Op::kDecodeAttention: {
-      const AttentionShape& shape = spec.decode_attention().shape;
-      const std::int64_t q = std::int64_t{shape.heads} * shape.head_dim;
-      return {q, q, spec.decode_attention().activation};
-    }
-    default:
-      return {spec.gemm().shape.k, spec.gemm().output_columns(), spec.gemm().output_dtype()};
+  if (const auto* rows = spec.get_if<RowTransformSpec>()) {
+    return {rows->x_columns(), rows->shape.columns, rows->input};
   }
+  if (const auto* append = spec.get_if<KvAppendSpec>()) {
+    const std::int64_t q = std::int64_t{append->query.heads} * append->shape.head_dim;
+    const std::int64_t kv = std::int64_t{append->shape.kv_heads} * append->shape.head_dim;
+    return {q + 2 * kv, q, append->activation};
+  }
+  if (const auto* attention = spec.get_if<DecodeAttentionSpec>()) {
+    const std::int64_t q = std::int64_t{attention->shape.heads} * attention->shape.head_dim;
+    return {q, q, attention->activation};
+  }
+  return {spec.gemm().shape.k, spec.gemm().output_columns(), spec.gemm().output_dtype()};
 }
 
 }  // namespace
@@ -85,12 +79,12 @@ void StepDevice::make_buffers() {
     most = std::max({most, 2 * static_cast<std::size_t>(columns.in),
                      static_cast<std::size_t>(columns.out * bytes_of(columns.out_dtype))});
     workspace = std::max(workspace, kernels_[i].max_workspace_bytes());
-    if (spec(i).op() == Op::kDecodeAttention) {
-      heads = std::max(heads, static_cast<std::size_t>(spec(i).decode_attention().shape.heads));
+    if (const auto* attention = spec(i).get_if<DecodeAttentionSpec>()) {
+      heads = std::max(heads, static_cast<std::size_t>(attention->shape.heads));
     }
-    if (spec(i).op() == Op::kKvAppend && spec(i).kv_append().rope.source == RopeSource::kTable) {
-      const KvAppendSpec& append = spec(i).kv_append();
-      const int dim = append.rope.dim == 0 ? append.shape.head_dim : append.rope.dim;
+    const auto* append = spec(i).get_if<KvAppendSpec>();
+    if (append != nullptr && append->rope.source == RopeSource::kTable) {
+      const int dim = append->rope.dim == 0 ? append->shape.head_dim : append->rope.dim;
       const auto count = static_cast<std::size_t>(load_.context) * static_cast<std::size_t>(dim);
       if (count * sizeof(float) > rotations_.bytes()) {
         rotations_ = to_device(std::vector<float>(count, 0.7F), stream_);
@@ -126,18 +120,14 @@ void StepDevice::connect() {
     outputs_.push_back(
         {&out, static_cast<std::size_t>(load_.sequences * columns.out), columns.out_dtype});
     const std::size_t turn = turns[kernel]++;
-    switch (spec(kernel).op()) {
-      case Op::kRowTransform:
-        launches_.push_back(rows(kernel, turn, in, out));
-        break;
-      case Op::kKvAppend:
-        launches_.push_back(append(kernel, layer, in, out));
-        break;
-      case Op::kDecodeAttention:
-        launches_.push_back(attention(kernel, layer, in, out));
-        break;
-      default:
-        launches_.push_back(gemm(kernel, turn, in, out));
+    if (spec(kernel).get_if<RowTransformSpec>() != nullptr) {
+      launches_.push_back(rows(kernel, turn, in, out));
+    } else if (spec(kernel).get_if<KvAppendSpec>() != nullptr) {
+      launches_.push_back(append(kernel, layer, in, out));
+    } else if (spec(kernel).get_if<DecodeAttentionSpec>() != nullptr) {
+      launches_.push_back(attention(kernel, layer, in, out));
+    } else {
+      launches_.push_back(gemm(kernel, turn, in, out));
     }
   }
 }

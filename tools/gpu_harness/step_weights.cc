@@ -35,22 +35,20 @@ StepWeights::StepWeights(const DecodeStep& step, const HelperKernels& helpers,
     const Spec& spec = step.kernels[i];
     const std::size_t launches = step.count(i);
     OfKernel own;
-    if (spec.op() == Op::kGemm) {
-      own.tensors = std::make_unique<GemmTensors>(
-          make_gemm_tensors(spec.gemm(), 1, kBenchSeed, helpers, stream));
-      own.packed = std::make_unique<WeightCopies>(spec.gemm(), helpers, stream, launches);
-    } else if (spec.op() == Op::kRowTransform) {
-      const RowTransformSpec& rows = spec.row_transform();
-      if (rows.norm.type != NormType::kNone) {
-        const std::int64_t columns = rows.shape.columns;
-        own.vectors = norm_weights(columns, launches, 1 / std::sqrt(static_cast<double>(columns)),
-                                   rows.norm.weight_offset, rows.input, stream);
-        own.vector_bytes = own.vectors.bytes() / launches;
-      }
-    } else if (spec.op() == Op::kKvAppend && spec.kv_append().norm.epsilon) {
-      const KvAppendSpec& append = spec.kv_append();
-      own.vectors = norm_weights(append.shape.head_dim, 1, 1, append.norm.weight_offset,
-                                 append.activation, stream);
+    const auto* rows = spec.get_if<RowTransformSpec>();
+    const auto* append = spec.get_if<KvAppendSpec>();
+    if (const auto* gemm = spec.get_if<GemmSpec>()) {
+      own.tensors =
+          std::make_unique<GemmTensors>(make_gemm_tensors(*gemm, 1, kBenchSeed, helpers, stream));
+      own.packed = std::make_unique<WeightCopies>(*gemm, helpers, stream, launches);
+    } else if (rows != nullptr && rows->norm.type != NormType::kNone) {
+      const std::int64_t columns = rows->shape.columns;
+      own.vectors = norm_weights(columns, launches, 1 / std::sqrt(static_cast<double>(columns)),
+                                 rows->norm.weight_offset, rows->input, stream);
+      own.vector_bytes = own.vectors.bytes() / launches;
+    } else if (append != nullptr && append->norm.epsilon) {
+      own.vectors = norm_weights(append->shape.head_dim, 1, 1, append->norm.weight_offset,
+                                 append->activation, stream);
     }
     kernels_.push_back(std::move(own));
   }

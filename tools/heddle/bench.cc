@@ -68,13 +68,13 @@ std::vector<Spec> read_specs(const BenchOptions& options) {
 
 void check_gemms(const std::vector<Spec>& specs, const std::vector<std::int64_t>& m_list) {
   for (const Spec& spec : specs) {
-    if (spec.op() == Op::kGemm) continue;
+    if (is_gemm(spec)) continue;
     throw Error(ErrorCategory::kUsage, "tool.bench_list",
                 fmt::format("a list to time is of gemms, one of these is a {}; time it alone",
                             to_string(spec.op())));
   }
   for (const Spec& spec : specs) {
-    for (const std::int64_t m : m_list) check_m(spec.m_range(), m);
+    for (const std::int64_t m : m_list) check_m_option(spec.m_range(), m);
   }
 }
 
@@ -137,7 +137,7 @@ int run(const BenchOptions& options) {
   }
   const std::vector<Spec> specs = read_specs(options);
   if (!options.behind.empty()) return run_behind(options, specs);
-  if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
+  if (specs.size() == 1 && !is_gemm(specs.front())) {
     refuse_gemm_options(options, specs.front().op());
     const std::vector<std::int64_t> m = options.has_m ? options.m : std::vector<std::int64_t>();
     return bench_weight_op(specs.front(),

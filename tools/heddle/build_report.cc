@@ -33,8 +33,8 @@ ordered_json configuration_json(const Plan& plan, std::size_t index) {
 
 // The shape of W, of a token's K, or of a row of Y.
 std::string shape_text(const Spec& spec) {
-  if (spec.op() == Op::kRowTransform) {
-    return fmt::format("{}", spec.row_transform().shape.columns);
+  if (const auto* rows = spec.get_if<RowTransformSpec>()) {
+    return fmt::format("{}", rows->shape.columns);
   }
   if (spec.has_cache()) {
     const KvShape shape = spec.kv_shape();

@@ -58,8 +58,8 @@ Model read_kernels(const std::string& argument, const std::string& kv, PackComma
 // Whether the target has kernels of all its gemms with activations of 8 bits.
 bool takes_bytes_of(const Model& model, const Target& target) {
   return std::all_of(model.kernels.begin(), model.kernels.end(), [&](const ModelKernel& kernel) {
-    return kernel.spec.op() != Op::kGemm || !kernel.spec.gemm().has_byte_activations() ||
-           takes_bytes(target, kernel.spec.gemm());
+    const auto* gemm = kernel.spec.get_if<GemmSpec>();
+    return gemm == nullptr || !gemm->has_byte_activations() || takes_bytes(target, *gemm);
   });
 }
 

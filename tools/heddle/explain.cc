@@ -40,7 +40,7 @@ struct ExplainOptions {
 
 Spec read_gemm(const std::string& argument) {
   Spec spec = read_spec(argument);
-  if (spec.op() == Op::kGemm) return spec;
+  if (is_gemm(spec)) return spec;
   throw Error(ErrorCategory::kUnsupported, "tool.explain_op",
               fmt::format("explain is of gemms, whose kernels are chosen from many; the plan of {} "
                           "says why it is as it is: heddle plan",
@@ -69,7 +69,7 @@ Target target_of(const ExplainOptions& options, Runtime& runtime) {
 
 int run(const ExplainOptions& options) {
   const Spec spec = read_gemm(options.spec);
-  for (const std::int64_t m : options.m) check_m(spec.m_range(), m);
+  for (const std::int64_t m : options.m) check_m_option(spec.m_range(), m);
   Runtime runtime(runtime_options(options.compile));
   const Plan plan = resolve(spec, target_of(options, runtime), runtime.tuned_tables());
   const TunedTable* const table = runtime.tuned_tables().of(plan.target);

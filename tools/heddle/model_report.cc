@@ -56,9 +56,9 @@ std::string operand_text(std::string_view dtype, RowGranularity granularity) {
 std::string x_text(const ModelLayer& layer, const Model& model) {
   if (layer.kernel < 0) return "-";
   const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
-  if (spec.op() != Op::kGemm) return "-";
-  const GemmSpec& gemm = spec.gemm();
-  return operand_text(to_string(gemm.activation), gemm.activation_scale.granularity);
+  const auto* gemm = spec.get_if<GemmSpec>();
+  if (gemm == nullptr) return "-";
+  return operand_text(to_string(gemm->activation), gemm->activation_scale.granularity);
 }
 
 // The operations between the layers' kernels, where one of them makes codes.
@@ -66,12 +66,12 @@ std::string rows_text(const Model& model) {
   Table table({{"ROWS"}, {"COLUMNS"}, {"X"}, {"Y"}});
   bool quantizes = false;
   for (const ModelKernel& kernel : model.kernels) {
-    if (kernel.spec.op() != Op::kRowTransform) continue;
-    const RowTransformSpec& rows = kernel.spec.row_transform();
-    quantizes = quantizes || rows.output.is_quantized();
-    table.add_row({kernel.spec.name(), fmt::format("{}", rows.shape.columns),
-                   std::string(to_string(rows.input)) + (rows.residual ? ", residual" : ""),
-                   operand_text(to_string(rows.output.dtype), rows.output.granularity)});
+    const auto* rows = kernel.spec.get_if<RowTransformSpec>();
+    if (rows == nullptr) continue;
+    quantizes = quantizes || rows->output.is_quantized();
+    table.add_row({kernel.spec.name(), fmt::format("{}", rows->shape.columns),
+                   std::string(to_string(rows->input)) + (rows->residual ? ", residual" : ""),
+                   operand_text(to_string(rows->output.dtype), rows->output.granularity)});
   }
   return quantizes ? table.text() + "\n" : "";
 }

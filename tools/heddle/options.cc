@@ -148,7 +148,7 @@ int arch_of_target(const std::string& name, Runtime& runtime) {
   return name.empty() && !runtime.has_device() ? 0 : choose_target(name, runtime).arch();
 }
 
-void check_m(const MRange& range, std::int64_t m) {
+void check_m_option(const MRange& range, std::int64_t m) {
   if (m >= range.min && m <= range.max) return;
   throw Error(
       ErrorCategory::kUsage, "tool.m_out_of_range",
@@ -164,7 +164,7 @@ void refuse_m(Op op) {
 void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list) {
   if (m_list.empty()) return;
   if (!spec.has_m()) refuse_m(spec.op());
-  for (const std::int64_t m : m_list) check_m(spec.m_range(), m);
+  for (const std::int64_t m : m_list) check_m_option(spec.m_range(), m);
 }
 
 std::size_t kernel_of(const Plan& plan, std::int64_t m) {
@@ -174,7 +174,7 @@ std::size_t kernel_of(const Plan& plan, std::int64_t m) {
   }
   const MRange range = plan.spec.m_range();
   if (m == 0) return plan.kernel_for(range.min);
-  check_m(range, m);
+  check_m_option(range, m);
   return plan.kernel_for(m);
 }
 

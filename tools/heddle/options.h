@@ -64,12 +64,15 @@ Target choose_target(const std::string& name, Runtime& runtime);
 // The same, where a model is read for it: its Target::arch(), 0 where there is no device.
 int arch_of_target(const std::string& name, Runtime& runtime);
 
+// The operation whose kernels are chosen from many.
+inline bool is_gemm(const Spec& spec) { return spec.get_if<GemmSpec>() != nullptr; }
+
 // The plan's kernel that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
 // the spec's range, or of an operation that has none.
 std::size_t kernel_of(const Plan& plan, std::int64_t m);
 // Throws Error(kUsage): --m was given with a spec whose operation has none.
 [[noreturn]] void refuse_m(Op op);
-void check_m(const MRange& range, std::int64_t m);
+void check_m_option(const MRange& range, std::int64_t m);
 // The same of a list: each is in the range of the spec, or the list is empty.
 void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list);
 

@@ -56,14 +56,6 @@ std::string to_text(const PackingTiming& timing, const Target& device) {
 
 }  // namespace
 
-int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool json) {
-  const Kernel kernel = runtime.kernel(spec);
-  return report(
-      kernel,
-      spec.op() == Op::kRepack ? run_repack(kernel, seed) : run_quantize_weight(kernel, seed),
-      json);
-}
-
 int report(const Kernel& kernel, const ByteCheck& check, bool json) {
   const Plan& plan = kernel.plan();
   const PlannedKernel& planned = plan.kernels.front();

@@ -3,17 +3,12 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_PACKING_H_
 #define HEDDLE_TOOLS_HEDDLE_PACKING_H_
 
-#include <cstdint>
-
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/byte_check.h"
 #include "tools/gpu_harness/graph_timer.h"
 
 namespace heddle {
-
-// Random data, compared byte for byte with the host. Prints the outcome; returns the exit code.
-int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool json);
 
 // Prints the outcome of comparing bytes; returns the exit code.
 int report(const Kernel& kernel, const ByteCheck& check, bool json);

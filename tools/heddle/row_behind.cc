@@ -19,11 +19,11 @@ using nlohmann::ordered_json;
 
 Spec read_gemm_behind(const std::vector<Spec>& specs, const std::string& behind,
                       const std::vector<std::int64_t>& m_list) {
-  if (specs.size() != 1 || specs.front().op() != Op::kRowTransform) {
+  if (specs.size() != 1 || specs.front().get_if<RowTransformSpec>() == nullptr) {
     throw Error(ErrorCategory::kUsage, "tool.behind", "--behind is of one row_transform");
   }
   const Model model = read_model(behind);
-  if (model.kernels.size() != 1 || model.kernels.front().spec.op() != Op::kGemm) {
+  if (model.kernels.size() != 1 || !is_gemm(model.kernels.front().spec)) {
     throw Error(ErrorCategory::kUsage, "tool.behind", "--behind takes the spec of one gemm");
   }
   Spec gemm = model.kernels.front().spec;

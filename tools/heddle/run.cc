@@ -69,11 +69,11 @@ std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
 
 int run(const RunOptions& options) {
   const Spec spec = read_spec(options.spec);
-  if (spec.op() != Op::kGemm) {
+  if (!is_gemm(spec)) {
     return run_weight_op(spec,
                          {options.target, options.compile, options.m, options.seed, options.json});
   }
-  for (const std::int64_t m : options.m) check_m(spec.m_range(), m);
+  for (const std::int64_t m : options.m) check_m_option(spec.m_range(), m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   const auto kernel = runtime.kernel<GemmKernel>(spec);

@@ -51,7 +51,7 @@ std::vector<Spec> read_gemms(const std::string& input, int arch) {
   print_unserved(model);
   std::vector<Spec> gemms;
   for (const ModelKernel& kernel : model.kernels) {
-    if (kernel.spec.op() != Op::kGemm) continue;
+    if (!is_gemm(kernel.spec)) continue;
     refuse_settled(kernel.spec);
     const GemmSpec& one = kernel.spec.gemm();
     const bool known = std::any_of(gemms.begin(), gemms.end(), [&one](const Spec& other) {

@@ -7,11 +7,12 @@
 
 #include "generator/planner/tuned_choice.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/options.h"
 
 namespace heddle {
 
 std::vector<std::string> unused_entries(const Plan& plan, const TunedTables& tables) {
-  if (plan.spec.op() != Op::kGemm) return {};
+  if (!is_gemm(plan.spec)) return {};
   return unused_of_table(plan, tables.of(plan.target));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/runtime.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/attention_bench.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -26,6 +27,9 @@ struct WeightOpOptions {
 // Both return the exit code and throw Error. Precondition: the operation is no gemm.
 int run_weight_op(const Spec& spec, const WeightOpOptions& options);
 int bench_weight_op(const Spec& spec, const WeightOpOptions& options);
+// The same of dequantize, on a runtime that is there.
+int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
+int bench_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
 
 }  // namespace heddle
 

@@ -8,13 +8,10 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/dequantize_bench.h"
-#include "tools/heddle/decode_attention.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
-#include "tools/heddle/kv_append.h"
+#include "tools/heddle/operation_commands.h"
 #include "tools/heddle/output.h"
-#include "tools/heddle/packing.h"
-#include "tools/heddle/row_transform.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/weight_op.h"
 
@@ -57,24 +54,7 @@ std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
 
 }  // namespace
 
-int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
-  check_m_list(spec, options.m);
-  if (!options.loads.empty() && spec.op() != Op::kDecodeAttention) {
-    throw Error(ErrorCategory::kUsage, "tool.loads",
-                fmt::format("--loads is of decode_attention; this is a {}", to_string(spec.op())));
-  }
-  Runtime runtime(runtime_options(options.compile));
-  require_device(&runtime, options.target);
-  if (spec.op() == Op::kDecodeAttention) {
-    return bench_decode_attention(runtime, spec, options.loads, options.budget, options.json);
-  }
-  if (spec.op() == Op::kKvAppend)
-    return bench_kv_append(runtime, spec, options.budget, options.json);
-  if (spec.op() == Op::kRowTransform) {
-    return bench_row_transform(runtime, spec, options.m, options.budget, options.json);
-  }
-  if (spec.op() != Op::kDequantize)
-    return bench_packing(runtime, spec, options.budget, options.json);
+int bench_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
   const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
   const DequantizeTiming timing = bench_dequantize(runtime, spec, options.budget);
   if (options.json) {
@@ -85,6 +65,18 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
     print(to_text(timing, plan));
   }
   return kExitDone;
+}
+
+int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
+  check_m_list(spec, options.m);
+  const OperationCommands& commands = commands_of(spec);
+  if (!options.loads.empty() && !commands.takes_loads) {
+    throw Error(ErrorCategory::kUsage, "tool.loads",
+                fmt::format("--loads is of decode_attention; this is a {}", to_string(spec.op())));
+  }
+  Runtime runtime(runtime_options(options.compile));
+  require_device(&runtime, options.target);
+  return commands.bench(runtime, spec, options);
 }
 
 }  // namespace heddle

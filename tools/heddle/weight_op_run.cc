@@ -7,19 +7,15 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/dequantize_check.h"
-#include "tools/gpu_harness/kv_append_check.h"
 #include "tools/heddle/build_report.h"
-#include "tools/heddle/decode_attention.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/operation_commands.h"
 #include "tools/heddle/output.h"
-#include "tools/heddle/packing.h"
-#include "tools/heddle/row_transform.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/weight_op.h"
 
 namespace heddle {
-namespace {
 
 using nlohmann::ordered_json;
 
@@ -49,24 +45,11 @@ int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions&
   return kExitFailed;
 }
 
-}  // namespace
-
 int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
   check_m_list(spec, options.m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
-  if (spec.op() == Op::kDequantize) return run_dequantize_op(runtime, spec, options);
-  if (spec.op() == Op::kKvAppend) {
-    const Kernel kernel = runtime.kernel(spec);
-    return report(kernel, run_kv_append(kernel, options.seed), options.json);
-  }
-  if (spec.op() == Op::kDecodeAttention) {
-    return run_decode_attention(runtime, spec, options.seed, options.json);
-  }
-  if (spec.op() == Op::kRowTransform) {
-    return run_row_transform(runtime, spec, options.m, options.seed, options.json);
-  }
-  return run_packing(runtime, spec, options.seed, options.json);
+  return commands_of(spec).run(runtime, spec, options);
 }
 
 }  // namespace heddle

@@ -1,4 +1,6 @@
 // Attention of each sequence's last tokens over a quantised cache of K and V.
+#include "generator/operations/decode_attention/decode_attention.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "generator/families/fields_json.h"
 #include "generator/families/value_type.h"
 #include "generator/planner/refuse_if_any.h"
-#include "generator/spec/meaning.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -171,7 +172,6 @@ std::vector<std::string> reasons(const DecodeAttentionSpec& spec, const Plan& pl
 class DecodeAttention final : public Family {
  public:
   std::string_view name() const noexcept override { return "decode_attention"; }
-  bool plans(Op op) const noexcept override { return op == Op::kDecodeAttention; }
 
   void plan(Plan& plan) const override {
     refuse(plan.spec, plan.target);

@@ -150,11 +150,10 @@ KernelText text_of(const Plan& plan, const Config& config) {
 class Dequantize final : public Family {
  public:
   std::string_view name() const noexcept override { return "dequantize"; }
-  bool plans(Op op) const noexcept override { return op == Op::kDequantize; }
 
   void plan(Plan& plan) const override {
     const WeightOpSpec& spec = plan.spec.weight_op();
-    std::vector<Problem> problems = refuse_weight_op(plan.spec, plan.target);
+    std::vector<Problem> problems = refuse_weight_op(plan.spec, plan.target, "/output/dtype");
     for (Problem& problem : refuse_order(spec)) problems.push_back(std::move(problem));
     refuse_if_any(plan.spec, std::move(problems));
     plan.decode = derive_decode_plan(request_of(spec));

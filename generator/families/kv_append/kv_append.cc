@@ -141,7 +141,6 @@ int head_parts(const Plan& plan, const PlannedKernel& kernel, std::int64_t tiles
 class KvAppend final : public Family {
  public:
   std::string_view name() const noexcept override { return "kv_append"; }
-  bool plans(Op op) const noexcept override { return op == Op::kKvAppend; }
 
   void plan(Plan& plan) const override {
     const KvAppendSpec& spec = plan.spec.kv_append();

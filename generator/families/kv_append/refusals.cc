@@ -7,7 +7,7 @@
 
 #include "generator/families/kv_append/config.h"
 #include "generator/kv/kv_channel.h"
-#include "generator/spec/meaning.h"
+#include "generator/operations/kv_append/kv_append.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {

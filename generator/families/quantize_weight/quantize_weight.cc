@@ -30,7 +30,7 @@ constexpr int kThreadsOfAnSm = 1024;      // 64 registers each
 constexpr int kBlockThreadsOfAnSm = 512;  // 128: a thread holds 64 values of a block
 
 void refuse(const Spec& spec, const Target& target) {
-  std::vector<Problem> problems = refuse_weight_op(spec, target);
+  std::vector<Problem> problems = refuse_weight_op(spec, target, "/input/dtype");
   for (Problem& problem : refuse_rounding(spec.weight_op().weight)) {
     problems.push_back(std::move(problem));
   }
@@ -81,7 +81,6 @@ std::vector<std::string> explain(const QuantizeWeightConfig& config) {
 class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightConfig> {
  public:
   std::string_view name() const noexcept override { return "quantize_weight"; }
-  bool plans(Op op) const noexcept override { return op == Op::kQuantizeWeight; }
 
   void plan(Plan& plan) const override {
     refuse(plan.spec, plan.target);

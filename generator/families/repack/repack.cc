@@ -63,10 +63,9 @@ std::vector<std::string> explain(const WeightOpSpec& spec, const RepackConfig& c
 class Repack final : public families::MatrixTilesFamily<RepackConfig> {
  public:
   std::string_view name() const noexcept override { return "repack"; }
-  bool plans(Op op) const noexcept override { return op == Op::kRepack; }
 
   void plan(Plan& plan) const override {
-    refuse_if_any(plan.spec, refuse_weight_op(plan.spec, plan.target));
+    refuse_if_any(plan.spec, refuse_weight_op(plan.spec, plan.target, {}));
     const WeightOpSpec& spec = plan.spec.weight_op();
     // The order inside a word does not depend on what codes decode to.
     plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));

@@ -1,4 +1,6 @@
 // Norms, activations and gates of rows, and their rounding to 8 bits.
+#include "generator/operations/row_transform/row_transform.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "generator/families/row_transform/config.h"
 #include "generator/families/value_type.h"
 #include "generator/planner/refuse_if_any.h"
-#include "generator/spec/meaning.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -113,7 +114,6 @@ bool same(const RowTransformConfig& a, const RowTransformConfig& b) {
 class RowTransform final : public Family {
  public:
   std::string_view name() const noexcept override { return "row_transform"; }
-  bool plans(Op op) const noexcept override { return op == Op::kRowTransform; }
 
   void plan(Plan& plan) const override {
     const RowTransformSpec& spec = plan.spec.row_transform();

@@ -1,11 +1,15 @@
+// The table of gemm.
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
+#include "generator/operations/gemm/gemm.h"
 #include "generator/spec/common_fields.h"
 
 namespace heddle {
 namespace {
+
+constexpr Op kOp = Op::kGemm;
 
 constexpr std::int64_t kNoLimit[] = {0};
 
@@ -224,14 +228,14 @@ constexpr auto kGemmChoices = std::to_array<Field>({
 });
 
 constexpr auto kGemmFields = join_fields(
-    header_fields<Op::kGemm>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
+    header_fields<kOp>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
     weight_fields<&GemmSpec::weight>("/activation/dtype"), kGemmActivation, kGemmChoices);
 
 }  // namespace
 
 const FieldTable& gemm_fields() {
   static const GemmSpec defaults;
-  static const FieldTable table{Op::kGemm, kGemmFields, &defaults};
+  static const FieldTable table{kOp, kGemmFields, &defaults};
   return table;
 }
 

@@ -1,8 +1,11 @@
 // The table of decode_attention.
+#include "generator/operations/decode_attention/decode_attention.h"
 #include "generator/spec/kv_fields.h"
 
 namespace heddle {
 namespace {
+
+constexpr Op kOp = Op::kDecodeAttention;
 
 // A logit is a difference of two numbers of about this size in FP32: 5e-4 are lost at most.
 constexpr std::int64_t kMostSoftcap = 10000;
@@ -54,8 +57,7 @@ constexpr auto kScoreFields = std::to_array<Field>(
       .doc = "also write the log of each softmax's sum, FP32"}});
 
 constexpr auto kAttentionFields = join_fields(
-    header_fields<Op::kDecodeAttention>("attention of each sequence's last tokens over the cache"),
-    kAttentionShape,
+    header_fields<kOp>("attention of each sequence's last tokens over the cache"), kAttentionShape,
     activation_fields<&DecodeAttentionSpec::activation>("type of Q and the output"),
     kv_fields<&DecodeAttentionSpec::kv>(), kScoreFields);
 
@@ -63,7 +65,7 @@ constexpr auto kAttentionFields = join_fields(
 
 const FieldTable& decode_attention_fields() {
   static const DecodeAttentionSpec defaults;
-  static const FieldTable table{Op::kDecodeAttention, kAttentionFields, &defaults};
+  static const FieldTable table{kOp, kAttentionFields, &defaults};
   return table;
 }
 

@@ -1,10 +1,13 @@
 // The table of row_transform.
 #include <limits>
 
+#include "generator/operations/row_transform/row_transform.h"
 #include "generator/spec/common_fields.h"
 
 namespace heddle {
 namespace {
+
+constexpr Op kOp = Op::kRowTransform;
 
 constexpr auto kRowShape = std::to_array<Field>({
     shape_field("the sizes of Y"),
@@ -102,15 +105,14 @@ constexpr auto kRowWork = std::to_array<Field>({
 });
 
 constexpr auto kRowTransformFields =
-    join_fields(header_fields<Op::kRowTransform>(
-                    "a norm of each row, or an activation and a gate; 16 or 8 bits"),
+    join_fields(header_fields<kOp>("a norm of each row, or an activation and a gate; 16 or 8 bits"),
                 kRowShape, kRowInput, kRowWork);
 
 }  // namespace
 
 const FieldTable& row_transform_fields() {
   static const RowTransformSpec defaults;
-  static const FieldTable table{Op::kRowTransform, kRowTransformFields, &defaults};
+  static const FieldTable table{kOp, kRowTransformFields, &defaults};
   return table;
 }
 

@@ -1,8 +1,11 @@
 // The table of kv_append.
+#include "generator/operations/kv_append/kv_append.h"
 #include "generator/spec/kv_fields.h"
 
 namespace heddle {
 namespace {
+
+constexpr Op kOp = Op::kKvAppend;
 
 constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;
 // Range of the numbers in rope.scaling.
@@ -123,7 +126,7 @@ constexpr auto kQueryFields = std::to_array<Field>(
       .doc = "added to each weight; 1 for Gemma"}});
 
 constexpr auto kAppendFields = join_fields(
-    header_fields<Op::kKvAppend>(
+    header_fields<kOp>(
         "writes K and V of new tokens into the cache; rotates and normalises Q and K"),
     kAppendShape, activation_fields<&KvAppendSpec::activation>("type of the new K and V and of Q"),
     kv_fields<&KvAppendSpec::kv>(), kRopeFields, kScalingFields, kQueryFields);
@@ -132,7 +135,7 @@ constexpr auto kAppendFields = join_fields(
 
 const FieldTable& kv_append_fields() {
   static const KvAppendSpec defaults;
-  static const FieldTable table{Op::kKvAppend, kAppendFields, &defaults};
+  static const FieldTable table{kOp, kAppendFields, &defaults};
   return table;
 }
 

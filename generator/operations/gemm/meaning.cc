@@ -1,38 +1,18 @@
-#include "generator/spec/meaning.h"
-
+// The rules between the fields of a gemm.
 #include <string>
 
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/gemm/output_meaning.h"
 #include "generator/spec/byte_meaning.h"
-#include "generator/spec/output_meaning.h"
 #include "generator/spec/weight_meaning.h"
-#include "heddle/weights.h"
 
 namespace heddle {
 namespace {
 
-constexpr int kStepN = 8;  // rows of Y are then a multiple of 16 bytes, of codes 8
-// A row block has as many gates as ups.
-constexpr int kGatedStepN = WeightLayout::kRowBlock;
-constexpr int kStepK = 32;  // two k tiles of the fragment layout
-constexpr int kWarpM = 8;   // one matrix instruction of a warp
+constexpr int kWarpM = 8;  // one matrix instruction of a warp
 constexpr int kWarpN = 16;
 constexpr int kWarpK = 64;  // one 16-byte load of 4-bit weights
 constexpr int kMostWarps = 32;
-
-std::string multiples_of(std::int64_t step) { return "multiples of " + std::to_string(step); }
-
-void check_sides(const MatrixShape& shape, Problems& problems) {
-  if (shape.n % kStepN != 0) {
-    problems.push_back({"/shape/n",
-                        "N must be a multiple of 8: rows of Y are written 16 bytes at a time",
-                        std::to_string(shape.n), multiples_of(kStepN), ""});
-  }
-  if (shape.k % kStepK != 0) {
-    problems.push_back({"/shape/k",
-                        "K must be a multiple of 32: packed weights have no shorter step along K",
-                        std::to_string(shape.k), multiples_of(kStepK), ""});
-  }
-}
 
 void check_m(const GemmShape& shape, Problems& problems) {
   if (shape.m_min <= shape.m_max) return;
@@ -40,6 +20,8 @@ void check_m(const GemmShape& shape, Problems& problems) {
                       '[' + std::to_string(shape.m_min) + ", " + std::to_string(shape.m_max) + ']',
                       "[smallest, largest]", ""});
 }
+
+std::string multiples_of(std::int64_t step) { return "multiples of " + std::to_string(step); }
 
 // `extent` of a block must hold whole steps of all its warps.
 void check_extent(const char* name, std::optional<int> extent, std::optional<int> warps, int step,
@@ -61,14 +43,6 @@ void check_tile(const TileSpec& tile, Problems& problems) {
     problems.push_back({"/tile", "warps_m * warps_n * warps_k is more than a block can have",
                         std::to_string(warps), "at most 32 warps", ""});
   }
-}
-
-void check_gated(std::int64_t n, Problems& problems) {
-  if (n % kGatedStepN == 0) return;
-  problems.push_back(
-      {"/shape/n",
-       "with a gated epilogue N must be a multiple of 16: as many gates as ups, in eights",
-       std::to_string(n), multiples_of(kGatedStepN), ""});
 }
 
 // A matrix instruction multiplies two values of one type.
@@ -123,27 +97,6 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
     problems.push_back({"/path", "the turing path has no BF16 matrix instruction", "\"turing\"",
                         "\"auto\" or \"ampere\", or FP16 activations", ""});
   }
-  return problems;
-}
-
-std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
-  Problems problems;
-  check_sides(spec.shape, problems);
-  check_is_quantised(spec.weight, problems);
-  check_order_of_op(op, spec, problems);
-  check_weight(spec.shape, spec.weight, problems);
-  const bool packed = spec.format == CheckpointFormat::kHeddle;
-  if (op == Op::kRepack && packed) {
-    problems.push_back({"/source/format", "packed weights need no repacking", "\"heddle\"",
-                        "\"awq\", \"gptq\" or \"gptq_v2\"", ""});
-  }
-  if (!packed && op != Op::kQuantizeWeight) check_checkpoint(spec, problems);
-  if (spec.gated) check_gated(spec.shape.n, problems);
-  if (spec.gated && op == Op::kDequantize && !packed) {
-    problems.push_back({"/epilogue/gated", "only packed weights have that order of rows", "true",
-                        "false, or source.format \"heddle\"", ""});
-  }
-  if (op == Op::kQuantizeWeight) check_quantized_groups(spec.weight, problems);
   return problems;
 }
 

@@ -1,8 +1,9 @@
 // Operations on weights that a gemm with activations of eight bits multiplies as they are.
+#include "generator/spec/byte_meaning.h"
+
 #include <string>
 #include <utility>
 
-#include "generator/spec/byte_meaning.h"
 #include "generator/spec/in_quotes.h"
 
 namespace heddle {
@@ -41,7 +42,7 @@ GemmSpec byte_gemm_of(const WeightOpSpec& spec) {
   return gemm;
 }
 
-void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems) {
+void check_order_of_op(bool reads_codes, const WeightOpSpec& spec, Problems& problems) {
   const WeightSpec& weight = spec.weight;
   if (weight.interleave == Interleave::kByteFragment) {
     problems.push_back({"/weight/interleave", "pack_weights() alone packs this order, on the host",
@@ -53,9 +54,7 @@ void check_order_of_op(Op op, const WeightOpSpec& spec, Problems& problems) {
                         in_quotes(to_string(*weight.channel_scale)), "\"none\"", ""});
   }
   if (!is_in_rows(weight) && !weight.has_blocks()) return;
-  if (op == Op::kRepack || spec.format != CheckpointFormat::kHeddle) {
-    return refuse_checkpoint(weight, problems);
-  }
+  if (reads_codes) return refuse_checkpoint(weight, problems);
   const std::string_view type = "/weight/type";
   const bool floats = weight.type == WeightType::kE4m3 || weight.type == WeightType::kE5m2;
   if (!floats && !(weight.type == WeightType::kInt && weight.bits == 8)) {

@@ -1,4 +1,5 @@
 // The tables of the operations that read or make packed weights.
+#include "generator/operations/weight_ops/weight_ops.h"
 #include "generator/spec/common_fields.h"
 
 namespace heddle {

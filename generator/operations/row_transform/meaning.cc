@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
+#include "generator/operations/row_transform/row_transform.h"
 #include "generator/spec/in_quotes.h"
-#include "generator/spec/meaning.h"
 
 namespace heddle {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/spec/output_meaning.h"
+#include "generator/operations/gemm/output_meaning.h"
 
 #include <string>
 #include <utility>

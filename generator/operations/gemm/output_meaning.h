@@ -1,6 +1,6 @@
 // The rules of a gemm's Y of eight bits.
-#ifndef HEDDLE_GENERATOR_SPEC_OUTPUT_MEANING_H_
-#define HEDDLE_GENERATOR_SPEC_OUTPUT_MEANING_H_
+#ifndef HEDDLE_GENERATOR_OPERATIONS_GEMM_OUTPUT_MEANING_H_
+#define HEDDLE_GENERATOR_OPERATIONS_GEMM_OUTPUT_MEANING_H_
 
 #include "generator/spec/weight_meaning.h"
 #include "heddle/spec.h"
@@ -12,4 +12,4 @@ void check_output_scale(const GemmSpec& gemm, Problems& problems);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_SPEC_OUTPUT_MEANING_H_
+#endif  // HEDDLE_GENERATOR_OPERATIONS_GEMM_OUTPUT_MEANING_H_

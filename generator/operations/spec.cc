@@ -1,0 +1,159 @@
+#include "heddle/spec.h"
+
+#include <algorithm>
+#include <typeinfo>
+#include <utility>
+
+#include "generator/operations/operation.h"
+#include "generator/spec/canonical.h"
+#include "generator/spec/document.h"
+#include "generator/spec/findings.h"
+#include "generator/spec/parser.h"
+#include "heddle/error.h"
+
+namespace heddle {
+
+// Makes specs of any operation.
+class SpecMaker {
+ public:
+  static Spec make(Op op, std::shared_ptr<void> fields, std::string name) {
+    operation_of(op).settle(fields.get());
+    return Spec(op, std::move(fields), std::move(name));
+  }
+
+  template <class Fields>
+  static Spec checked(Op op, const Fields& fields, std::string name) {
+    Findings findings("spec");
+    check_fields(operation_of(op).fields(), &fields, name, findings);
+    findings.throw_if_any();
+    return make(op, std::make_shared<Fields>(fields), std::move(name));
+  }
+};
+
+namespace {
+
+// The operation that the document names; a missing or unknown one is the parser's to report.
+Op op_of(const Node& root) {
+  const Node* op = root.find("op");
+  if (op == nullptr || op->kind != Node::Kind::kString) return Op{};
+  for (const Operation* operation : every_operation()) {
+    if (to_string(operation->fields().op) == op->text) return operation->fields().op;
+  }
+  return Op{};
+}
+
+// What Spec::get_if() gives.
+template <class Fields>
+const Fields* fields_as(const Spec& spec) noexcept {
+  if (operation_of(spec).type() != typeid(Fields)) return nullptr;
+  return static_cast<const Fields*>(spec.fields());
+}
+
+}  // namespace
+
+Spec::Spec() {
+  static const std::shared_ptr<const void> defaults = operation_of(Op{}).make();
+  fields_ = defaults;
+}
+
+Spec::Spec(Op op, std::shared_ptr<const void> fields, std::string name)
+    : op_(op), fields_(std::move(fields)), name_(std::move(name)) {}
+
+Spec Spec::parse(std::string_view json) {
+  Findings findings("spec");
+  Op op{};
+  std::shared_ptr<void> fields;
+  std::string name;
+  if (const std::optional<Node> root = read_document(json, DocumentLimits{}, findings)) {
+    op = op_of(*root);
+    fields = operation_of(op).make();
+    parse_fields(*root, operation_of(op).fields(), fields.get(), name, findings);
+  }
+  findings.throw_if_any();
+  return SpecMaker::make(op, std::move(fields), std::move(name));
+}
+
+Spec Spec::from_gemm(const GemmSpec& gemm, std::string name) {
+  return SpecMaker::checked(Op::kGemm, gemm, std::move(name));
+}
+
+Spec Spec::from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name) {
+  if (operation_of(op).type() != typeid(WeightOpSpec)) {
+    throw Error(ErrorCategory::kUsage, "spec.op",
+                std::string(to_string(op)) + " is no operation on weights alone");
+  }
+  return SpecMaker::checked(op, weight_op, std::move(name));
+}
+
+Spec Spec::from_kv_append(const KvAppendSpec& kv_append, std::string name) {
+  return SpecMaker::checked(Op::kKvAppend, kv_append, std::move(name));
+}
+
+Spec Spec::from_decode_attention(const DecodeAttentionSpec& attention, std::string name) {
+  return SpecMaker::checked(Op::kDecodeAttention, attention, std::move(name));
+}
+
+Spec Spec::from_row_transform(const RowTransformSpec& row_transform, std::string name) {
+  return SpecMaker::checked(Op::kRowTransform, row_transform, std::move(name));
+}
+
+template <>
+const GemmSpec* Spec::get_if<GemmSpec>() const noexcept {
+  return fields_as<GemmSpec>(*this);
+}
+template <>
+const WeightOpSpec* Spec::get_if<WeightOpSpec>() const noexcept {
+  return fields_as<WeightOpSpec>(*this);
+}
+template <>
+const KvAppendSpec* Spec::get_if<KvAppendSpec>() const noexcept {
+  return fields_as<KvAppendSpec>(*this);
+}
+template <>
+const DecodeAttentionSpec* Spec::get_if<DecodeAttentionSpec>() const noexcept {
+  return fields_as<DecodeAttentionSpec>(*this);
+}
+template <>
+const RowTransformSpec* Spec::get_if<RowTransformSpec>() const noexcept {
+  return fields_as<RowTransformSpec>(*this);
+}
+
+void Spec::refuse_operation() const {
+  throw Error(
+      ErrorCategory::kUsage, "spec.operation",
+      "the fields of another operation were asked of a spec of " + std::string(to_string(op_)));
+}
+
+bool Spec::has_cache() const noexcept { return operation_of(op_).cache(fields()).has_value(); }
+
+const KvSpec& Spec::kv() const noexcept { return *operation_of(op_).cache(fields())->kv; }
+
+KvShape Spec::kv_shape() const noexcept { return operation_of(op_).cache(fields())->shape; }
+
+bool Spec::has_weight() const noexcept { return operation_of(op_).weight(fields()).has_value(); }
+
+MatrixShape Spec::weight_shape() const noexcept {
+  return operation_of(op_).weight(fields())->shape;
+}
+
+const WeightSpec& Spec::weight() const noexcept {
+  return *operation_of(op_).weight(fields())->weight;
+}
+
+bool Spec::gated() const noexcept { return operation_of(op_).weight(fields())->gated; }
+
+bool Spec::has_m() const noexcept { return operation_of(op_).size_kind() == SizeKind::kRows; }
+
+MRange Spec::m_range() const noexcept { return operation_of(op_).m_range(fields()); }
+
+std::string Spec::canonical_json() const {
+  return canonical_text(operation_of(op_).fields(), fields());
+}
+
+std::string spec_schema() {
+  std::vector<const FieldTable*> tables;
+  for (const Operation* operation : every_operation()) tables.push_back(&operation->fields());
+  return schema_text(tables);
+}
+
+}  // namespace heddle
