@@ -7,7 +7,7 @@
 #include "generator/model/byte_activations.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
-#include "generator/model/family.h"
+#include "generator/model/family_table.h"
 #include "generator/model/quantization_builder.h"
 #include "heddle/error.h"
 

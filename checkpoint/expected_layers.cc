@@ -8,6 +8,7 @@
 
 #include "checkpoint/layer_error.h"
 #include "checkpoint/module_place.h"
+#include "checkpoint/module_roles.h"
 #include "checkpoint/plain_layers.h"
 
 namespace heddle {

@@ -4,7 +4,7 @@
 
 #include "checkpoint/layer_error.h"
 #include "checkpoint/module_place.h"
-#include "generator/model/family.h"
+#include "generator/model/family_table.h"
 
 namespace heddle {
 namespace {

@@ -3,33 +3,17 @@
 #define HEDDLE_CHECKPOINT_INTEGER_LAYER_H_
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
-#include "checkpoint/large_buffer.h"
+#include "checkpoint/integer_tensors.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/quantized_rows.h"
-#include "checkpoint/unpack_codes.h"
 #include "heddle/spec.h"
 
 namespace heddle {
-
-// What the readers of all formats fill in.
-struct IntegerTensors {
-  std::string name;
-  LargeBuffer<std::uint32_t> words;
-  PackedCodes codes;  // without the pointer to the words, which would not survive a move
-  std::int64_t groups = 1;
-  int group_size = kPerChannel;  // or kPerTensor, which has a scale for each row here, too
-  bool symmetric = false;
-  TensorType scale_type = TensorType::kF16;
-  std::vector<std::uint8_t> scales;       // [N, G]
-  std::vector<std::uint8_t> zeros;        // [N, G]
-  std::vector<std::int32_t> group_index;  // [K]; empty where column k is of group k / group_size
-};
 
 // Holds the packed words, not the codes.
 class IntegerLayer final : public QuantizedRows {

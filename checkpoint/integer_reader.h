@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/integer_layer.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/integer_tensors.h"
+#include "checkpoint/quantized_rows.h"
+#include "generator/model/scheme.h"
 
 namespace heddle {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "checkpoint/input_scale.h"
-#include "checkpoint/layer_plan.h"
+#include "checkpoint/read_group.h"
 #include "generator/model/byte_activations.h"
 #include "generator/spec/document.h"
 

@@ -10,7 +10,7 @@
 #include "checkpoint/layer_activations.h"
 #include "checkpoint/layer_error.h"
 #include "checkpoint/module_roles.h"
-#include "checkpoint/read_layer.h"
+#include "checkpoint/read_group.h"
 #include "generator/operations/gemm/gemm.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
@@ -19,34 +19,6 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kMostProblems = 50;
-
-using Parts = FusedLayer::Parts;
-
-// The parts of a group, and what of them is packed.
-struct ViewedParts {
-  Parts parts;
-  std::vector<LayerView> views;
-  std::vector<std::int64_t> plain_heights;  // rows in the checkpoint
-  std::int64_t plain_k = 0;
-  bool is_convolution = false;
-};
-
-ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
-                       const CheckpointConfig& config, const TensorParallel& parallel, Load load) {
-  ViewedParts viewed;
-  for (const LayerName& name : group.parts) {
-    auto part = read_layer(checkpoint, name, config, load);
-    if (name.kind == LayerName::Kind::kPlain) {
-      ExpectedLayers(config).check_sides(name.name, part->n(), part->k());
-    }
-    viewed.plain_heights.push_back(part->n());
-    viewed.plain_k = part->k();
-    viewed.is_convolution = viewed.is_convolution || part->plain_shape() != part->shape();
-    viewed.views.push_back(view_of(*part, config, parallel));
-    viewed.parts.push_back(viewed_rows(viewed.views.back(), std::move(part)));
-  }
-  return viewed;
-}
 
 // Why no kernel takes the layer; empty where one does.
 std::string why_unserved(const GemmSpec& gemm) {
@@ -207,11 +179,6 @@ std::string label_of(const std::string& layer) {
     if (!fine) c = '_';
   }
   return label.empty() ? "layer" : label;
-}
-
-FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, const TensorParallel& parallel, Load load) {
-  return {group.name, read_parts(checkpoint, group, config, parallel, load).parts, config.dtype};
 }
 
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,

@@ -53,10 +53,6 @@ struct PackOptions {
 // The last component of the layer's name as the label of a spec, which has fewer characters.
 std::string label_of(const std::string& layer);
 
-// The layer as it is packed. `load` as for read_layer().
-FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, const TensorParallel& parallel, Load load);
-
 // Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
 // quantised and is not understood, and every layer whose tensors contradict each other or the
 // config, Error(kUnsupported, "model.activation") for layers that cannot be gated, Error(kUsage,

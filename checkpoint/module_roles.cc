@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "checkpoint/module_place.h"
+#include "generator/model/family_table.h"
 
 namespace heddle {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/packed_contents.h"
+#include "checkpoint/read_group.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <memory>
 
-#include "checkpoint/layer_view.h"
 #include "checkpoint/quantized_rows.h"
 
 namespace heddle {
+
+struct ColumnRun {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
 
 // Columns of a shard come in whole steps of the packed layout.
 inline constexpr std::int64_t kColumnStep = 32;

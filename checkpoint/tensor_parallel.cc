@@ -11,7 +11,7 @@
 #include "checkpoint/layer_error.h"
 #include "checkpoint/selected_columns.h"
 #include "generator/model/decoder.h"
-#include "generator/model/family.h"
+#include "generator/model/family_table.h"
 #include "generator/model/module_pattern.h"
 #include "generator/spec/document.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/model/quantization.h"
+#include "generator/model/scheme.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 

@@ -1,6 +1,6 @@
 #include "generator/model/cache_scheme.h"
 
-#include "generator/model/quantization_builder.h"
+#include "generator/model/words.h"
 
 namespace heddle {
 namespace {

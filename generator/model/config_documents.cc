@@ -1,7 +1,8 @@
 #include "generator/model/config_documents.h"
 
 #include "generator/model/dtype.h"
-#include "generator/model/family.h"
+#include "generator/model/family_table.h"
+#include "generator/model/read_quantization.h"
 #include "generator/spec/error_place.h"
 
 namespace heddle {

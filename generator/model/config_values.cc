@@ -17,21 +17,20 @@ using ValueKind = ConfigValue::Kind;
 ConfigValues::ConfigValues(const ConfigReader& config, const ConfigReader& root,
                            std::span<const NamedExpression> defaults,
                            std::span<const NamedExpression> names)
-    : config_(config), root_(root) {
+    : ExpressionScope(config, root) {
   for (const NamedExpression& name : defaults) names_[name.name] = name.is;
   for (const NamedExpression& name : names) names_[name.name] = name.is;
 }
 
 void ConfigValues::set_layer(std::int64_t layer) {
-  layer_ = layer;
-  depends_on_layer_ = false;
+  begin_layer(layer);
   known_.clear();
 }
 
 ConfigValue ConfigValues::named(std::string_view name) {
   const auto found = names_.find(name);
   if (found == names_.end() || open_.count(name) != 0) {
-    return field_of(config_, name);
+    return field_of(config(), name);
   }
   const auto known = known_.find(name);
   if (known != known_.end()) return known->second;
@@ -43,39 +42,6 @@ ConfigValue ConfigValues::named(std::string_view name) {
 
 ConfigValue ConfigValues::value(Expression expression) {
   return ExpressionReader(expression, this).read();
-}
-
-void ConfigValues::add(std::string_view what, Problem problem) {
-  if (!wrong_.insert(problem.pointer).second) return;
-  config_.findings().add(what, std::move(problem));
-}
-
-void ConfigValues::assume(const std::string& what) {
-  if (std::find(assumptions_.begin(), assumptions_.end(), what) == assumptions_.end()) {
-    assumptions_.push_back(what);
-  }
-}
-
-void ConfigValues::add_missing(const ConfigValue& value, Expression expression,
-                               const std::string& usual) {
-  std::vector<std::string> missing = value.missing;
-  std::sort(missing.begin(), missing.end());
-  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  if (missing.empty()) {
-    // What is worked out from a field that is named already.
-    if (!config_.findings().empty()) return;
-    add("missing_field",
-        {value.field, "the config does not say " + std::string(expression), "", "", ""});
-    return;
-  }
-  std::string others;
-  for (const std::string& pointer : missing) others += (others.empty() ? "" : ", ") + pointer;
-  add("missing_field",
-      {value.missing.front(),
-       (missing.size() == 1 ? "the field is required"
-                            : "one of these fields is required: " + others) +
-           (usual.empty() ? "" : "; Transformers takes " + usual + " where it is missing"),
-       "", "", ""});
 }
 
 std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std::int64_t max) {
@@ -95,7 +61,7 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
     add("wrong_type", {result.field, "must be an integer", std::to_string(result.number), "", ""});
   } else if (result.number < static_cast<double>(min) || result.number > static_cast<double>(max)) {
     // A value of no field is out of a range only by a field that is named already.
-    const bool follows = result.field.empty() && !config_.findings().empty();
+    const bool follows = result.field.empty() && !config().findings().empty();
     if (follows) return std::max<std::int64_t>(min, 1);
     add("out_of_range",
         {result.field, what + " out of range",

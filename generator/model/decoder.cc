@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "generator/model/config_fields.h"
+#include "generator/model/family_table.h"
 #include "generator/model/rope.h"
-#include "generator/model/towers.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 

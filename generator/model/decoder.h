@@ -10,6 +10,7 @@
 #include "generator/model/config_documents.h"
 #include "generator/model/family.h"
 #include "generator/model/gate.h"
+#include "generator/model/towers.h"
 #include "heddle/model.h"
 
 namespace heddle {
@@ -33,12 +34,6 @@ struct DecodedBlock {
   ModelBlock facts;
   int halves = 0;  // of each layer: the mixer and the feed-forward layer, where it has them
   std::vector<DecodedLinear> linears;
-};
-
-struct DecodedOther {
-  std::string name;
-  int layers = 0;
-  std::string reason;
 };
 
 // A remark of the family's row that holds for the config.

@@ -76,7 +76,7 @@ double ExpressionReader::number(const ConfigValue& value) {
 }
 
 void ExpressionReader::wrong_type(const ConfigValue& value, const char* what) {
-  values_.add("wrong_type", {place_of(value), what, shown(value), "", ""});
+  scope_.add("wrong_type", {place_of(value), what, shown(value), "", ""});
 }
 
 const std::string& ExpressionReader::place_of(const ConfigValue& value) const {
@@ -160,14 +160,14 @@ ConfigValue ExpressionReader::is_among(const ConfigValue& list, const ConfigValu
 void ExpressionReader::check_factor(const ConfigValue& value) {
   const bool is_zero = value.kind == ValueKind::kNumber && value.number == 0 && !value.is_boolean;
   if (!is_zero || value.pointer.empty()) return;
-  values_.add("out_of_range", {value.pointer, "is out of range", "0", "a number from 1 on", ""});
+  scope_.add("out_of_range", {value.pointer, "is out of range", "0", "a number from 1 on", ""});
 }
 
 // What the config says of sizes, counts and layers is not negative.
 void ExpressionReader::check_field(const ConfigValue& value) {
   if (value.kind != ValueKind::kNumber || value.pointer.empty() || value.number >= 0) return;
-  values_.add("out_of_range", {value.pointer, "is out of range", shown(value),
-                               "a number that is not negative", ""});
+  scope_.add("out_of_range",
+             {value.pointer, "is out of range", shown(value), "a number that is not negative", ""});
 }
 
 ConfigValue ExpressionReader::sum() {
@@ -217,8 +217,8 @@ double ExpressionReader::result_of(double left, char sign, double right, const s
 // The place of a layer in an interval of layers, such as "every sixth layer".
 double ExpressionReader::remainder(double left, double right, const std::string& interval) {
   if (right >= 1 && right == std::floor(right)) return std::fmod(left, right);
-  values_.add("out_of_range",
-              {interval, "is no interval of layers", plain(right), "an integer from 1 on", ""});
+  scope_.add("out_of_range",
+             {interval, "is no interval of layers", plain(right), "an integer from 1 on", ""});
   return 0;
 }
 
@@ -227,13 +227,13 @@ double ExpressionReader::remainder(double left, double right, const std::string&
 double ExpressionReader::quotient(double left, double right, const std::string& divisor) {
   const bool whole = left == std::floor(left) && right == std::floor(right);
   if (right != 0 && !(whole && std::fmod(left, right) != 0)) return left / right;
-  if (values_.config().findings().empty()) {
+  if (scope_.config().findings().empty()) {
     // A number of the family's own divides what comes of the field.
     Problem problem = {divisor, "does not divide " + plain(left), plain(right), "a divisor", ""};
     if (divisor.empty()) {
       problem = {field_, "is no multiple of " + plain(right), plain(left), "a multiple", ""};
     }
-    values_.add("out_of_range", std::move(problem));
+    scope_.add("out_of_range", std::move(problem));
   }
   return 1;
 }
@@ -282,16 +282,15 @@ ConfigValue ExpressionReader::word() {
   if (first == "false") return truth_of(false);
   if (first == "null") return {};
   if (first == "layer") {
-    values_.depends_on_layer_ = values_.depends_on_layer_ || !skip_;
-    return number_of(static_cast<double>(values_.layer_));
+    return number_of(static_cast<double>(skip_ ? 0 : scope_.take_layer()));
   }
   if (at_ < text_.size() && text_[at_] == '(') return function(first);
   if (first == "root") {
     expect(".");
     const std::string_view key = name();
-    return path(skip_ ? ConfigValue() : field_of(values_.root_, key));
+    return path(skip_ ? ConfigValue() : field_of(scope_.root(), key));
   }
-  return path(skip_ ? ConfigValue() : values_.named(first));
+  return path(skip_ ? ConfigValue() : scope_.named(first));
 }
 
 ConfigValue ExpressionReader::path(ConfigValue value) {
@@ -337,8 +336,8 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
   const double at = number(index);
   const std::size_t size = is_text ? value.text.size() : value.node->items.size();
   if (at < 0 || at >= static_cast<double>(size)) {
-    values_.add("out_of_range", {value.pointer, "has no entry for decoder layer " + plain(at),
-                                 std::to_string(size) + " entries", "one for each layer", ""});
+    scope_.add("out_of_range", {value.pointer, "has no entry for decoder layer " + plain(at),
+                                std::to_string(size) + " entries", "one for each layer", ""});
     return {};
   }
   const auto i = static_cast<std::size_t>(at);
@@ -353,12 +352,12 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
 ConfigValue ExpressionReader::value_or_class_default(std::string_view called,
                                                      const ConfigValue& value,
                                                      const ConfigValue& usual) {
-  if (!value.is_null() || value.is_said || values_.leaves_missing_) return value;
+  if (!value.is_null() || value.is_said || scope_.leaves_missing()) return value;
   if (called == "required_else") {
-    values_.add_missing(value, text_, usual.is_null() ? std::string() : shown(usual));
+    scope_.add_missing(value, text_, usual.is_null() ? std::string() : shown(usual));
   } else {
     const std::string field = value.missing.empty() ? std::string(text_) : value.missing.front();
-    values_.assume(field + " is " + shown(usual) + ", since the config does not say it");
+    scope_.assume(field + " is " + shown(usual) + ", since the config does not say it");
   }
   return usual;
 }

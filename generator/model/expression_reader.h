@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/model/config_values.h"
+#include "generator/model/expression_scope.h"
 
 namespace heddle {
 
@@ -15,7 +15,7 @@ namespace heddle {
 class ExpressionReader {
  public:
   // Both outlive the reader.
-  ExpressionReader(Expression text, ConfigValues* values) : text_(text), values_(*values) {}
+  ExpressionReader(Expression text, ExpressionScope* scope) : text_(text), scope_(*scope) {}
 
   // Once. Throws Error(kInternal) for a text that is no expression.
   ConfigValue read();
@@ -66,7 +66,7 @@ class ExpressionReader {
   void check_factor(const ConfigValue& value);
 
   Expression text_;
-  ConfigValues& values_;
+  ExpressionScope& scope_;
   std::size_t at_ = 0;
   std::string field_;  // the last one that was looked at, here or for a name
   bool skip_ = false;  // it is only read: the other side of an operator has decided

@@ -1,5 +1,6 @@
 // FamilyRow: what the models of one model type are made of, as a row of a table. The rows are in
-// families/, one file for each group of relatives; decoder.h turns a row and a config into layers.
+// families/, one file for each group of relatives (family_table.h); decoder.h turns a row and a
+// config into layers.
 //
 // To add a family, add a row and a config in tests/models.
 #ifndef HEDDLE_GENERATOR_MODEL_FAMILY_H_
@@ -206,17 +207,6 @@ const std::vector<RemarkRow>& common_remarks();
 
 // Every expression of the row, those of its names and remarks among them.
 void for_each_expression(const FamilyRow& family, const std::function<void(Expression)>& visit);
-
-// All rows, in the order of docs/models.md.
-const std::vector<const FamilyRow*>& family_rows();
-const std::vector<Wrapper>& wrappers();
-// Null where the model type is not known.
-const FamilyRow* find_family(std::string_view model_type);
-const Wrapper* find_wrapper(std::string_view model_type);
-
-// Throws Error(kUnsupported, "model.type") with the known types and the fields that were looked
-// for.
-[[noreturn]] void refuse_model_type(std::string_view model_type, const ConfigReader& config);
 
 }  // namespace heddle
 

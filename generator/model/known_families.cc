@@ -1,7 +1,7 @@
 // What `heddle models` and docs/models.md say of each family.
 #include <algorithm>
 
-#include "generator/model/family.h"
+#include "generator/model/family_table.h"
 #include "heddle/model.h"
 
 namespace heddle {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "generator/model/decoder.h"
+#include "generator/model/family_table.h"
 
 namespace heddle {
 namespace {

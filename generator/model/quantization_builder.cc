@@ -7,15 +7,6 @@
 #include "heddle/error.h"
 
 namespace heddle {
-namespace {
-
-std::string in_case(std::string text, char first, char last, int change) {
-  for (char& c : text) c = c >= first && c <= last ? static_cast<char>(c + change) : c;
-  return text;
-}
-
-}  // namespace
-
 Quantization Quantization::uniform(std::string method, const Scheme& scheme) {
   QuantizationBuilder builder(std::move(method));
   builder.otherwise(builder.scheme(scheme));
@@ -106,10 +97,6 @@ void refuse_quantization(const ConfigReader& config, std::string_view key, std::
               std::vector<Problem>{{config.pointer(key), std::move(message), std::move(value),
                                     std::move(allowed), ""}});
 }
-
-std::string quoted_excerpt(std::string_view text) { return '"' + excerpt(text) + '"'; }
-std::string lower(std::string text) { return in_case(std::move(text), 'A', 'Z', 'a' - 'A'); }
-std::string upper(std::string text) { return in_case(std::move(text), 'a', 'z', 'A' - 'a'); }
 
 void exclude_substrings(const ConfigReader& config, std::string_view key,
                         QuantizationBuilder& builder) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generator/model/quantization.h"
+#include "generator/model/words.h"
 
 namespace heddle {
 
@@ -79,10 +80,6 @@ void leave_out_head(QuantizationBuilder& builder);
 // Throws Error(kUnsupported, "model.quantization").
 [[noreturn]] void refuse_quantization(const ConfigReader& config, std::string_view key,
                                       std::string message, std::string value, std::string allowed);
-
-std::string quoted_excerpt(std::string_view text);
-std::string lower(std::string text);
-std::string upper(std::string text);
 
 // Rules for the strings of the array `key`: such modules are not quantised. A string is a part of a
 // module's name...

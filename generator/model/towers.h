@@ -2,12 +2,19 @@
 #ifndef HEDDLE_GENERATOR_MODEL_TOWERS_H_
 #define HEDDLE_GENERATOR_MODEL_TOWERS_H_
 
+#include <string>
 #include <vector>
 
 #include "generator/model/config_reader.h"
-#include "generator/model/decoder.h"
 
 namespace heddle {
+
+// Layers that are listed with the reason why they are not described.
+struct DecodedOther {
+  std::string name;
+  int layers = 0;
+  std::string reason;
+};
 
 // `config` is that of the whole model. Towers are not described: they have their number of layers
 // and, in the reason, their width.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/model/family_table.h"
 #include "heddle/error.h"
 #include "heddle/model.h"
 #include "tests/generator/model_helpers.h"

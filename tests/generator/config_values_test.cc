@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/model/family.h"
+#include "generator/model/family_table.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "heddle/kv_cache.h"
-#include "tools/gpu_harness/attention_problem.h"
+#include "heddle/spec.h"
+#include "tools/gpu_harness/attention_input.h"
 
 namespace heddle {
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "generator/decode/float16.h"
+#include "tools/gpu_harness/attention_problem.h"
 #include "tools/gpu_harness/attention_tensor.h"
 
 namespace heddle {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/gpu_harness/expected_rows.h"
+#include "heddle/spec.h"
+#include "tools/gpu_harness/row_problem.h"
+#include "tools/gpu_harness/row_results.h"
 
 namespace heddle {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/inspect/plan.h"
-#include "tools/tune/tuner.h"
+#include "tools/tune/surroundings.h"
 
 namespace heddle {
 

@@ -1,5 +1,5 @@
 // Models of images and sound around a language model, whose config is a member of theirs.
-#include "generator/model/families/rows.h"
+#include "generator/model/family_table.h"
 
 namespace heddle {
 
