@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cache/bundle_content.h"
-#include "cache/bundle_index.h"
 #include "cache/entry.h"
 #include "cache/new_file.h"
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/bundle_format.h"
 #include "cache/cache_layer.h"
+#include "cache/encode_bundle.h"
 #include "cache/file_io.h"
 #include "cache/file_system.h"
 

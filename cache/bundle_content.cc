@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "cache/bundle_index.h"
 #include "cache/file_io.h"
 #include "heddle/error.h"
 
@@ -21,28 +22,27 @@ std::shared_ptr<const BundleContent> BundleContent::load(FileSystem& files, cons
   loaded->fd_ = std::move(file.fd);
   loaded->file_bytes_ = file.info.size;
   // Parts are read in turn, as each says how long the next one is; the first problem is kept.
-  const auto read = [&]() -> const char* {
-    const char* reason = nullptr;
+  const auto read = [&]() -> std::string {
+    std::string reason;
     const Bytes header = loaded->stored(0, kBundleHeaderBytes);
     if (header.empty()) return "cut short";
     const BundleHeader announced = parse_bundle_header(header, file.info.size, &reason);
-    if (reason != nullptr) return reason;
+    if (!reason.empty()) return reason;
     const Bytes index = loaded->stored(kBundleHeaderBytes, announced.index_bytes());
     if (index.empty() && announced.index_bytes() > 0) return "cut short";
     loaded->index_ = parse_bundle_index(header, index, file.info.size, &reason);
-    return reason != nullptr ? reason : loaded->load_rest();
+    return reason.empty() ? loaded->load_rest() : reason;
   };
-  const char* const reason = read();
-  *why = reason != nullptr ? reason : "";
-  return reason != nullptr ? nullptr : loaded;
+  *why = read();
+  return why->empty() ? loaded : nullptr;
 }
 
-const char* BundleContent::load_rest() {
-  const char* reason = nullptr;
+std::string BundleContent::load_rest() {
+  std::string reason;
   Bytes content;
   if (!load_block(BlockKind::kTables, &content)) return "wrong checksum of the tuned tables";
   if (!content.empty()) tables_ = parse_bundle_tables(content, &reason);
-  if (reason != nullptr) return reason;
+  if (!reason.empty()) return reason;
   content.clear();
   if (!load_block(BlockKind::kGpus, &content)) return "wrong checksum of the names of GPUs";
   if (!content.empty()) gpus_ = parse_bundle_gpus(content, index_.items.size(), &reason);

@@ -50,7 +50,7 @@ class BundleContent : public std::enable_shared_from_this<BundleContent> {
   std::string ptx_of(const std::string& kernel, const BundleText& place) const;
   // Reads a block of tables or GPUs, if there is one; whether that went well.
   bool load_block(BlockKind kind, Bytes* content) const;
-  const char* load_rest();
+  std::string load_rest();
 
   FileSystem* files_ = nullptr;
   std::string path_;

@@ -31,32 +31,29 @@
 //
 // GPUs: of each entry in turn the number of GPUs that it was planned for (4; 0: not known), and
 // each as its length (4) and its name, ascending as bytes, no two alike.
-//
-// Versions 1 and 2 are read and no longer written: items of entries have 48 bytes and no lengths of
-// texts, the entries hold their texts, and b is zero; version 2 has one more item of 48 bytes, that
-// of the tables, which are not compressed: checksum, zero (16), offset, length.
 #ifndef HEDDLE_CACHE_BUNDLE_FORMAT_H_
 #define HEDDLE_CACHE_BUNDLE_FORMAT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cache/bytes.h"
 #include "cache/compression.h"
 #include "cache/digest.h"
-#include "cache/key.h"
-#include "heddle/inspect/binary.h"
 
 namespace heddle {
 
+inline constexpr std::array<std::uint8_t, 8> kBundleMagic = {0x89, 'H',  'D',  'B',
+                                                             '\r', '\n', 0x1a, '\n'};
+
 inline constexpr std::uint32_t kBundleVersion = 3;
-inline constexpr std::uint32_t kBundleVersionPlain = 1;
-inline constexpr std::uint32_t kBundleVersionWithTables = 2;
 inline constexpr std::size_t kBundleHeaderBytes = 48;
+inline constexpr std::size_t kCheckedHeaderBytes = 32;  // what is before the checksum
 inline constexpr std::size_t kBundleItemBytes = 64;
-inline constexpr std::size_t kBundleOldItemBytes = 48;
 inline constexpr std::size_t kBundleBlockItemBytes = 48;
 // 2^20 entries: keeps a hostile count from becoming an allocation.
 inline constexpr std::uint64_t kBundleMaxItems = std::uint64_t{1} << 20;
@@ -65,13 +62,11 @@ inline constexpr std::uint64_t kBundleBlockBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kBundleMaxTablesBytes = kMaxPartBytes;
 
 struct BundleHeader {
-  std::uint32_t version = kBundleVersion;
   std::uint64_t entries = 0;
-  std::uint64_t blocks = 0;  // of version 2: 1, the tables
+  std::uint64_t blocks = 0;
 
   std::size_t index_bytes() const {
-    const std::size_t item = version == kBundleVersion ? kBundleItemBytes : kBundleOldItemBytes;
-    return static_cast<std::size_t>(item * entries + kBundleBlockItemBytes * blocks);
+    return static_cast<std::size_t>(kBundleItemBytes * entries + kBundleBlockItemBytes * blocks);
   }
 };
 
@@ -87,7 +82,7 @@ struct BundleItem {
   Digest compiler_digest{};
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  BundleText source;  // not of versions 1 and 2, as the next
+  BundleText source;
   BundleText ptx;
 };
 
@@ -106,48 +101,34 @@ struct BundleIndex {
   std::vector<BundleBlock> blocks;
 };
 
-// What the first bytes announce in a file of `file_bytes`. `why` says what is wrong with them and
-// is null for a header that is right; else nothing is announced. Pure, total and bounded, as
-// everything below that parses.
-BundleHeader parse_bundle_header(ByteView header, std::uint64_t file_bytes, const char** why);
-
-// The index behind a header that was found right, all of its index_bytes(); empty, and `why` set,
-// for one that is not.
-BundleIndex parse_bundle_index(ByteView header, ByteView index, std::uint64_t file_bytes,
-                               const char** why);
-
-// The content of a block from its stored bytes; false for bytes that are not it.
-bool unpack_block(const BundleBlock& block, ByteView stored, Bytes* content);
-
-// The texts of a block of tables; none, and `why` set, for bytes that are not such.
-std::vector<std::string> parse_bundle_tables(ByteView tables, const char** why);
-
+// The GPUs that an entry was planned for.
 using GpuNames = std::vector<std::string>;
 
-// The GPUs of each of `entries` entries; none, and `why` set, for bytes that are not such.
-std::vector<GpuNames> parse_bundle_gpus(ByteView gpus, std::uint64_t entries, const char** why);
+// The checksum of the header's first 32 bytes and of the index.
+Digest bundle_checksum(ByteView header, ByteView index);
 
-// One kernel of a bundle. The key's source is empty where only its digests are known.
-struct BundleEntry {
-  SerialKey key;
-  Binary binary;
-  GpuNames gpus;  // that it was planned for, as far as known
+// Throws std::length_error for more entries than a reader takes.
+void check_entry_count(std::uint64_t entries);
+
+inline auto digests(const BundleItem& item) {
+  return std::tie(item.source_digest, item.compiler_digest);
+}
+
+// Says where the texts of one kind lie when they come one after the other.
+class BlockFiller {
+ public:
+  // `first` is the index of the kind's first block.
+  explicit BlockFiller(std::size_t first) : first_(first) {}
+
+  // Precondition: the length is at most kMaxPartBytes.
+  BundleText add(std::uint64_t length);
+  // The length of each block so far.
+  const std::vector<std::uint64_t>& lengths() const { return lengths_; }
+
+ private:
+  std::size_t first_;
+  std::vector<std::uint64_t> lengths_;
 };
-
-// Whether a bundle holds the source parts of keys and the PTX.
-enum class BundleTexts { kWith, kWithout };
-
-// The bytes of tables as they are in a block; none for no tables. Of texts that are alike only one
-// goes in.
-Bytes encode_bundle_tables(std::vector<std::string> tables);
-
-// A whole bundle. Of entries with the same digests one goes in, with texts if any of them has
-// texts, and for the GPUs of all. The same entries and tables give the same bytes, in whichever
-// order they come. Throws std::length_error for what no reader takes: more than kBundleMaxItems
-// entries, a text, all tables or all names of GPUs longer than kMaxPartBytes, and an entry that
-// encode_entry() refuses. Throws what reading the PTX throws. Precondition: no table is empty.
-Bytes encode_bundle(std::vector<BundleEntry> entries, std::vector<std::string> tables = {},
-                    BundleTexts texts = BundleTexts::kWith);
 
 }  // namespace heddle
 

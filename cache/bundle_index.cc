@@ -1,15 +1,14 @@
 #include "cache/bundle_index.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <stdexcept>
+#include <tuple>
 
 #include "cache/entry.h"
 
 namespace heddle {
 namespace {
-
-constexpr std::size_t kCheckedHeaderBytes = 32;  // what is before the checksum
-constexpr std::array<std::uint8_t, 16> kZeros{};
 
 // Takes the items of the entries, whose texts' lengths are all that is known of them yet.
 bool take_items(const BundleHeader& header, ByteReader* reader, BundleIndex* index,
@@ -20,10 +19,8 @@ bool take_items(const BundleHeader& header, ByteReader* reader, BundleIndex* ind
     item.compiler_digest = take_digest(reader);
     item.offset = reader->u64();
     item.bytes = reader->u64();
-    if (header.version == kBundleVersion) {
-      item.source.length = reader->u64();
-      item.ptx.length = reader->u64();
-    }
+    item.source.length = reader->u64();
+    item.ptx.length = reader->u64();
     if (item.offset != *end || item.bytes < kEntryMinBytes || item.bytes > kEntryMaxBytes ||
         item.source.length > kMaxPartBytes || item.ptx.length > kMaxPartBytes) {
       return false;
@@ -34,19 +31,13 @@ bool take_items(const BundleHeader& header, ByteReader* reader, BundleIndex* ind
   return true;
 }
 
-bool take_block(const BundleHeader& header, ByteReader* reader, BundleBlock* block) {
+bool take_block(ByteReader* reader, BundleBlock* block) {
   block->checksum = take_digest(reader);
-  if (header.version == kBundleVersion) {
-    block->kind = static_cast<BlockKind>(reader->u32());
-    if (reader->u32() != 0) return false;
-    block->length = reader->u64();
-  } else {
-    block->kind = BlockKind::kTables;
-    if (!std::ranges::equal(reader->bytes(kZeros.size()), kZeros)) return false;
-  }
+  block->kind = static_cast<BlockKind>(reader->u32());
+  if (reader->u32() != 0) return false;
+  block->length = reader->u64();
   block->offset = reader->u64();
   block->stored = reader->u64();
-  if (header.version != kBundleVersion) block->length = block->stored;
   return block->stored > 0 && block->stored <= block->length && block->length <= kMaxPartBytes;
 }
 
@@ -73,50 +64,32 @@ bool place_texts(BundleIndex* index) {
 
 }  // namespace
 
-Digest bundle_checksum(ByteView header, ByteView index) {
-  const std::string_view both[] = {as_text(header.first(kCheckedHeaderBytes)), as_text(index)};
-  return digest(both);
-}
-
-void check_entry_count(std::uint64_t entries) {
-  if (entries > kBundleMaxItems) throw std::length_error("a bundle holds at most 2^20 kernels");
-}
-
-BundleText BlockFiller::add(std::uint64_t length) {
-  if (length == 0) return {};
-  if (lengths_.empty() || lengths_.back() + length > kBundleBlockBytes) lengths_.push_back(0);
-  const BundleText text{first_ + lengths_.size() - 1, lengths_.back(), length};
-  lengths_.back() += length;
-  return text;
-}
-
-BundleHeader parse_bundle_header(ByteView header, std::uint64_t file_bytes, const char** why) {
+BundleHeader parse_bundle_header(ByteView header, std::uint64_t file_bytes, std::string* why) {
   *why = "cut short";
   if (header.size() < kBundleHeaderBytes || file_bytes < kBundleHeaderBytes) return {};
   ByteReader reader(header);
   *why = "not a bundle";
   if (!std::ranges::equal(reader.bytes(kBundleMagic.size()), kBundleMagic)) return {};
-  *why = "another format version";
+  const std::uint32_t version = reader.u32();
+  *why = fmt::format(
+      "it is of format version {}, and this Heddle's is {}: make it again with heddle bundle "
+      "create",
+      version, kBundleVersion);
+  if (version != kBundleVersion) return {};
   BundleHeader parsed;
-  parsed.version = reader.u32();
-  if (parsed.version < kBundleVersionPlain || parsed.version > kBundleVersion) return {};
   parsed.blocks = reader.u32();
-  if (parsed.version != kBundleVersion) {
-    if (parsed.blocks != 0) return {};
-    parsed.blocks = parsed.version == kBundleVersionWithTables ? 1 : 0;
-  }
   *why = "wrong length";
   if (reader.u64() != file_bytes) return {};
   parsed.entries = reader.u64();
   *why = "more entries than fit";
   if (parsed.entries > kBundleMaxItems) return {};
   if (parsed.index_bytes() > file_bytes - kBundleHeaderBytes) return {};
-  *why = nullptr;
+  why->clear();
   return parsed;
 }
 
 BundleIndex parse_bundle_index(ByteView header, ByteView index, std::uint64_t file_bytes,
-                               const char** why) {
+                               std::string* why) {
   *why = "wrong checksum";
   if (!std::ranges::equal(header.subspan(kCheckedHeaderBytes, sizeof(Digest)),
                           bundle_checksum(header, index))) {
@@ -124,27 +97,26 @@ BundleIndex parse_bundle_index(ByteView header, ByteView index, std::uint64_t fi
   }
   // The checksum is no proof against a forger, so every number is still checked.
   const BundleHeader announced = parse_bundle_header(header, file_bytes, why);
-  if (*why != nullptr) return {};
+  if (!why->empty()) return {};
   *why = "entries that overlap or leave gaps";
   BundleIndex parsed;
   ByteReader reader(index);
   std::uint64_t end = kBundleHeaderBytes + index.size();
   if (!take_items(announced, &reader, &parsed, &end)) return {};
-  const bool old = announced.version != kBundleVersion;
-  *why = old ? "wrong numbers of the tuned tables" : "wrong numbers of a block";
+  *why = "wrong numbers of a block";
   for (std::uint64_t i = 0; i < announced.blocks; ++i) {
     BundleBlock block;
-    if (!take_block(announced, &reader, &block) || block.offset != end) return {};
+    if (!take_block(&reader, &block) || block.offset != end) return {};
     end += block.stored;  // cannot wrap: 2^32 blocks of 2^26 bytes behind 2^48 bytes of entries
     parsed.blocks.push_back(block);
   }
-  if (!old && !place_texts(&parsed)) return {};
+  if (!place_texts(&parsed)) return {};
   if (end != file_bytes) return {};
   *why = "an index that is not in order";
   for (std::size_t i = 1; i < parsed.items.size(); ++i) {
     if (digests(parsed.items[i]) <= digests(parsed.items[i - 1])) return {};
   }
-  *why = nullptr;
+  why->clear();
   return parsed;
 }
 
@@ -155,7 +127,7 @@ bool unpack_block(const BundleBlock& block, ByteView stored, Bytes* content) {
   return unpack_part(stored, block.length, content->data());
 }
 
-std::vector<std::string> parse_bundle_tables(ByteView tables, const char** why) {
+std::vector<std::string> parse_bundle_tables(ByteView tables, std::string* why) {
   *why = "tuned tables that overlap, leave gaps or are not in order";
   std::vector<std::string> texts;
   for (ByteReader reader(tables); !reader.at_end();) {
@@ -164,11 +136,11 @@ std::vector<std::string> parse_bundle_tables(ByteView tables, const char** why) 
     if (!texts.empty() && text <= texts.back()) return {};
     texts.emplace_back(text);
   }
-  *why = nullptr;
+  why->clear();
   return texts;
 }
 
-std::vector<GpuNames> parse_bundle_gpus(ByteView gpus, std::uint64_t entries, const char** why) {
+std::vector<GpuNames> parse_bundle_gpus(ByteView gpus, std::uint64_t entries, std::string* why) {
   *why = "names of GPUs that overlap, leave gaps or are not in order";
   std::vector<GpuNames> all;
   ByteReader reader(gpus);
@@ -182,7 +154,7 @@ std::vector<GpuNames> parse_bundle_gpus(ByteView gpus, std::uint64_t entries, co
     }
   }
   if (!reader.ok() || !reader.at_end()) return {};
-  *why = nullptr;
+  why->clear();
   return all;
 }
 

@@ -1,46 +1,34 @@
-// What reading and writing a bundle's index have in common.
+// Reads the parts of a bundle.
 #ifndef HEDDLE_CACHE_BUNDLE_INDEX_H_
 #define HEDDLE_CACHE_BUNDLE_INDEX_H_
 
-#include <array>
 #include <cstdint>
-#include <tuple>
+#include <string>
 #include <vector>
 
 #include "cache/bundle_format.h"
 #include "cache/bytes.h"
-#include "cache/digest.h"
 
 namespace heddle {
 
-inline constexpr std::array<std::uint8_t, 8> kBundleMagic = {0x89, 'H',  'D',  'B',
-                                                             '\r', '\n', 0x1a, '\n'};
+// What the first bytes announce in a file of `file_bytes`. `why` says what is wrong with them and
+// is empty for a header that is right; else nothing is announced. Pure, total and bounded, as
+// everything below.
+BundleHeader parse_bundle_header(ByteView header, std::uint64_t file_bytes, std::string* why);
 
-// The checksum of the header's first 32 bytes and of the index.
-Digest bundle_checksum(ByteView header, ByteView index);
+// The index behind a header that was found right, all of its index_bytes(); empty, and `why` set,
+// for one that is not.
+BundleIndex parse_bundle_index(ByteView header, ByteView index, std::uint64_t file_bytes,
+                               std::string* why);
 
-// Throws std::length_error for more entries than a reader takes.
-void check_entry_count(std::uint64_t entries);
+// The content of a block from its stored bytes; false for bytes that are not it.
+bool unpack_block(const BundleBlock& block, ByteView stored, Bytes* content);
 
-inline auto digests(const BundleItem& item) {
-  return std::tie(item.source_digest, item.compiler_digest);
-}
+// The texts of a block of tables; none, and `why` set, for bytes that are not such.
+std::vector<std::string> parse_bundle_tables(ByteView tables, std::string* why);
 
-// Says where the texts of one kind lie when they come one after the other.
-class BlockFiller {
- public:
-  // `first` is the index of the kind's first block.
-  explicit BlockFiller(std::size_t first) : first_(first) {}
-
-  // Precondition: the length is at most kMaxPartBytes.
-  BundleText add(std::uint64_t length);
-  // The length of each block so far.
-  const std::vector<std::uint64_t>& lengths() const { return lengths_; }
-
- private:
-  std::size_t first_;
-  std::vector<std::uint64_t> lengths_;
-};
+// The GPUs of each of `entries` entries; none, and `why` set, for bytes that are not such.
+std::vector<GpuNames> parse_bundle_gpus(ByteView gpus, std::uint64_t entries, std::string* why);
 
 }  // namespace heddle
 

@@ -1,17 +1,19 @@
 #include "cache/entry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace heddle {
 namespace {
 
 constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'H', 'D', 'L', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint32_t kUncompressedVersion = 1;
-constexpr std::size_t kVersionOffset = 8;
+constexpr std::size_t kNamedBytes = 12;  // magic and version
 
 void add_text(ByteWriter* writer, std::string_view text) {
   writer->u32(static_cast<std::uint32_t>(text.size()));
@@ -43,17 +45,39 @@ std::string_view take_text(ByteReader* reader) {
   return as_text(reader->bytes(length));
 }
 
+EntryView refused_entry(EntryStatus status, std::string why) {
+  EntryView view;
+  view.status = status;
+  view.why = std::move(why);
+  return view;
+}
+
+bool parse_metadata(ByteView bytes, EntryView* view) {
+  ByteReader reader(bytes);
+  view->kernel_name = take_text(&reader);
+  view->arch = take_text(&reader);
+  view->compiler = take_text(&reader);
+  for (std::int32_t& number : view->numbers) number = static_cast<std::int32_t>(reader.u32());
+  view->compile_ms = std::bit_cast<double>(reader.u64());
+  return reader.ok() && reader.at_end();
+}
+
 // What is sure from the outside of the entry: kind, version, length, checksum.
 EntryView check_frame(ByteView bytes) {
-  if (bytes.size() < kEntryMinBytes) return refused_entry(EntryStatus::kDamaged, "cut short");
+  if (bytes.size() < kNamedBytes) return refused_entry(EntryStatus::kDamaged, "cut short");
   ByteReader reader(bytes);
   if (!std::ranges::equal(reader.bytes(kMagic.size()), kMagic)) {
     return refused_entry(EntryStatus::kForeign, "not a cache entry");
   }
   const std::uint32_t version = reader.u32();
-  if ((version != kEntryVersion && version != kUncompressedVersion) || reader.u32() != 0) {
-    return refused_entry(EntryStatus::kForeign, "another format version");
+  if (version != kEntryVersion) {
+    return refused_entry(EntryStatus::kForeign,
+                         fmt::format("it is of format version {}, and this Heddle's is {}: the "
+                                     "kernel is compiled again when it is needed",
+                                     version, kEntryVersion));
   }
+  if (bytes.size() < kEntryMinBytes) return refused_entry(EntryStatus::kDamaged, "cut short");
+  if (reader.u32() != 0) return refused_entry(EntryStatus::kForeign, "not a cache entry");
   if (reader.u64() != bytes.size()) return refused_entry(EntryStatus::kDamaged, "wrong length");
   const ByteView body = bytes.first(bytes.size() - sizeof(Digest));
   if (!std::ranges::equal(bytes.last(sizeof(Digest)), digest(body.data(), body.size()))) {
@@ -69,23 +93,6 @@ std::string_view unpack(const PackedPart& part, std::string* room) {
 }
 
 }  // namespace
-
-EntryView refused_entry(EntryStatus status, const char* why) {
-  EntryView view;
-  view.status = status;
-  view.why = why;
-  return view;
-}
-
-bool parse_metadata(ByteView bytes, EntryView* view) {
-  ByteReader reader(bytes);
-  view->kernel_name = take_text(&reader);
-  view->arch = take_text(&reader);
-  view->compiler = take_text(&reader);
-  for (std::int32_t& number : view->numbers) number = static_cast<std::int32_t>(reader.u32());
-  view->compile_ms = std::bit_cast<double>(reader.u64());
-  return reader.ok() && reader.at_end();
-}
 
 Bytes encode_entry(const SerialKey& key, const Binary& binary, EntryTexts texts) {
   const bool with_texts = texts == EntryTexts::kWith;
@@ -128,9 +135,6 @@ EntryView parse_entry(ByteView bytes) {
   if (view.status != EntryStatus::kOk) return view;
   // The checksum is no proof against a forger, so every length is still checked.
   const ByteView body = bytes.first(bytes.size() - sizeof(Digest));
-  if (ByteReader(bytes.subspan(kVersionOffset)).u32() == kUncompressedVersion) {
-    return parse_entry_v1(body);
-  }
   ByteReader reader(body);
   reader.bytes(24);
   view.digests.source = take_digest(&reader);

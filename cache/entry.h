@@ -31,14 +31,13 @@
 // Metadata: kernel_name, arch and compiler, each as a 4-byte length and its bytes; then 4 bytes
 // each: registers, spill_bytes, local_bytes, static_shared_bytes, dynamic_shared_bytes, threads
 // (two's complement); then compile_ms as an 8-byte IEEE 754 double.
-//
-// Version 1 holds the same without compression; it is read and no longer written (entry_v1.cc).
 #ifndef HEDDLE_CACHE_ENTRY_H_
 #define HEDDLE_CACHE_ENTRY_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "cache/bytes.h"
@@ -51,8 +50,8 @@ namespace heddle {
 
 inline constexpr std::uint32_t kEntryVersion = 2;
 inline constexpr std::size_t kEntryHeaderBytes = 128;
-// No entry of any version is shorter.
-inline constexpr std::size_t kEntryMinBytes = 112;
+// No entry is shorter: all its parts may be empty, but not its metadata.
+inline constexpr std::size_t kEntryMinBytes = kEntryHeaderBytes + 44 + sizeof(Digest);
 // More than any kernel; keeps a hostile file length from becoming an allocation.
 inline constexpr std::uint64_t kEntryMaxBytes = std::uint64_t{256} << 20;
 
@@ -72,8 +71,8 @@ struct PackedPart {
 // A parsed entry; points into the bytes that it was parsed from.
 struct EntryView {
   EntryStatus status = EntryStatus::kDamaged;
-  const char* why = "";  // for every status but kOk: a few words
-  KeyDigests digests;    // as the entry says them
+  std::string why;     // for every status but kOk: a few words
+  KeyDigests digests;  // as the entry says them
   PackedPart source_key;
   std::string_view compiler_key;
   std::string_view kernel_name;
@@ -112,12 +111,6 @@ std::string_view problem_of_parts(const EntryView& view);
 
 // The key of a view with kOk; its source is empty where the entry does not hold it.
 SerialKey key_of(const EntryView& view);
-
-// For entry.cc and entry_v1.cc: the metadata of all versions, and what a refused entry looks like.
-bool parse_metadata(ByteView bytes, EntryView* view);
-EntryView refused_entry(EntryStatus status, const char* why);
-// The rest of an entry of version 1 whose frame is right; `bytes` without the checksum.
-EntryView parse_entry_v1(ByteView bytes);
 
 }  // namespace heddle
 

@@ -186,10 +186,17 @@ TEST(Bundle, NumbersThatLie) {
   std::swap_ranges(swapped.begin() + 48, swapped.begin() + 80, swapped.begin() + 112);
   seal(&swapped, 2);
   EXPECT_EQ(bundle_problem(swapped), "an index that is not in order");
-  Bytes version = original;
-  version[8] = 4;
-  seal(&version, 2);
-  EXPECT_EQ(bundle_problem(version), "another format version");
+}
+
+// No other version is read, and the reason names it.
+TEST(Bundle, OfAnotherVersion) {
+  for (const std::uint8_t version : {1, 2, 4}) {
+    Bytes bytes = encode_bundle(sample_entries(2));
+    bytes[8] = version;
+    EXPECT_EQ(bundle_problem(bytes), "it is of format version " + std::to_string(version) +
+                                         ", and this Heddle's is 3: make it again with heddle "
+                                         "bundle create");
+  }
 }
 
 // An index that gives a sound entry another key's name.

@@ -232,10 +232,10 @@ TEST(BundleTextsTest, GpusAreToldAndThoseOfTheSameKernelJoined) {
 
 TEST(BundleTextsTest, NamesOfGpusThatLie) {
   const auto parse = [](const Bytes& bytes, std::uint64_t entries) {
-    const char* why = "";
+    std::string why;
     const std::vector<GpuNames> names = parse_bundle_gpus(bytes, entries, &why);
-    EXPECT_EQ(why == nullptr, names.size() == entries);
-    return why == nullptr;
+    EXPECT_EQ(why.empty(), names.size() == entries);
+    return why.empty();
   };
   const Bytes good = {1, 0, 0, 0, 1, 0, 0, 0, 'a', 0, 0, 0, 0};
   EXPECT_TRUE(parse(good, 2));

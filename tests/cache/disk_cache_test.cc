@@ -124,6 +124,18 @@ TEST_F(DiskCacheTest, OddFilesInPlaceOfAnEntryAreRefusedAndReplaced) {
   EXPECT_TRUE(std::filesystem::exists(good));
 }
 
+TEST_F(DiskCacheTest, AnEntryOfAnotherVersionIsToldAndReplaced) {
+  DiskCache cache(options());
+  cache.store(sample_key(), sample_binary());
+  Bytes bytes = read_bytes(path(0));
+  bytes.at(8) = 1;
+  write_bytes(path(0), bytes);
+  EXPECT_NE(cache.verify().problems.at(0).why.find("of format version 1"), std::string::npos);
+  EXPECT_FALSE(cache.find(sample_key()));
+  cache.store(sample_key(), sample_binary());
+  EXPECT_TRUE(cache.find(sample_key()));
+}
+
 TEST_F(DiskCacheTest, FindsTheLatestCompiler) {
   DiskCache cache(options());
   for (const char* compiler : {"nvrtc 13.9 ff", "nvrtc 13.10 aa", "nvrtc 12.8 zz"}) {

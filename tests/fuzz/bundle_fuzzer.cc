@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/bundle_format.h"
+#include "cache/bundle_index.h"
+#include "cache/encode_bundle.h"
 #include "cache/entry.h"
 
 namespace {
@@ -20,18 +21,18 @@ void must(bool condition) {
 
 // As Bundle reads a file: the header, then the index that it announces, then entries and blocks.
 void check(const Bytes& bytes) {
-  const char* why = "";
+  std::string why;
   const BundleHeader announced = parse_bundle_header(bytes, bytes.size(), &why);
-  must(why == nullptr || announced.index_bytes() == 0);
-  if (why != nullptr) return;
+  must(why.empty() || announced.index_bytes() == 0);
+  if (!why.empty()) return;
   std::uint64_t end = kBundleHeaderBytes + announced.index_bytes();
   must(end <= bytes.size());
   const ByteView file(bytes);
   const BundleIndex index = parse_bundle_index(
       file.first(kBundleHeaderBytes), file.subspan(kBundleHeaderBytes, announced.index_bytes()),
       bytes.size(), &why);
-  must(why == nullptr || (index.items.empty() && index.blocks.empty()));
-  if (why != nullptr) return;
+  must(why.empty() || (index.items.empty() && index.blocks.empty()));
+  if (!why.empty()) return;
   must(index.items.size() == announced.entries && index.blocks.size() == announced.blocks);
   for (const BundleItem& item : index.items) {
     must(item.offset == end && item.bytes <= bytes.size() - item.offset);
@@ -51,11 +52,11 @@ void check(const Bytes& bytes) {
     must(content.size() == block.length);
     if (block.kind == BlockKind::kTables) {
       const auto tables = parse_bundle_tables(content, &why);
-      must((why == nullptr) == !tables.empty());
-      must(why != nullptr || encode_bundle_tables(tables) == content);
+      must(why.empty() == !tables.empty());
+      must(!why.empty() || encode_bundle_tables(tables) == content);
     } else if (block.kind == BlockKind::kGpus) {
       const auto gpus = parse_bundle_gpus(content, announced.entries, &why);
-      must((why == nullptr) == (gpus.size() == announced.entries));
+      must(why.empty() == (gpus.size() == announced.entries));
     }
   }
   must(end == bytes.size());
@@ -75,14 +76,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // enough for the index to fit.
   put_u64(&bytes, 16, size);
   BundleHeader header;
-  header.version = bytes[8];
-  const bool is_new = header.version == kBundleVersion;
-  header.blocks = is_new ? bytes[12] % 5 : header.version == kBundleVersionWithTables ? 1 : 0;
+  header.blocks = bytes[12] % 5;
   const std::size_t room = size - kBundleHeaderBytes;
   if (header.index_bytes() > room) return 0;
-  const std::size_t item = is_new ? kBundleItemBytes : kBundleOldItemBytes;
-  header.entries = std::min<std::size_t>(bytes[24], (room - header.index_bytes()) / item);
-  if (is_new) bytes[12] = static_cast<std::uint8_t>(header.blocks);
+  header.entries =
+      std::min<std::size_t>(bytes[24], (room - header.index_bytes()) / kBundleItemBytes);
+  bytes[12] = static_cast<std::uint8_t>(header.blocks);
   put_u64(&bytes, 24, header.entries);
   const std::size_t index_end = kBundleHeaderBytes + header.index_bytes();
   // Then those of the blocks, where they lie inside of the file.

@@ -16,7 +16,7 @@ void must(bool condition) {
 
 void check(const Bytes& bytes) {
   const EntryView view = parse_entry(bytes);
-  must((view.status == EntryStatus::kOk) == (view.why[0] == '\0'));
+  must((view.status == EntryStatus::kOk) == (view.why.empty()));
   must(view.status != EntryStatus::kMiss);
   if (view.status != EntryStatus::kOk) return;
   must(parse_entry(bytes, view.digests).status == EntryStatus::kOk);
