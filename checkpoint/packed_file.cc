@@ -47,8 +47,11 @@ class PackedFileReader {
  public:
   PackedFileReader(const Checkpoint& checkpoint, const SafetensorsFile& file)
       : checkpoint_(checkpoint), metadata_(file.header().metadata), path_(file.path()) {
-    layout_ = whole_number(metadata_.at(kLayoutKey));
-    if (layout_ < 1) refuse(fmt::format("its metadata has no number as {}", kLayoutKey));
+    const int layout = whole_number(metadata_.at(kLayoutKey));
+    if (layout < 1) refuse(fmt::format("its metadata has no number as {}", kLayoutKey));
+    if (layout != kLayoutVersion) {
+      refuse_version(fmt::format("its {} is {}, not {}", kLayoutKey, layout, kLayoutVersion));
+    }
     const auto contents = metadata_.find(kContentsKey);
     if (contents == metadata_.end()) {
       refuse_version(fmt::format("its metadata has no {}", kContentsKey));
@@ -91,7 +94,6 @@ class PackedFileReader {
   const Checkpoint& checkpoint_;
   const std::map<std::string, std::string>& metadata_;
   const std::string& path_;
-  int layout_ = 0;
   PackedContents contents_;
   std::set<std::string> taken_;
 };
@@ -232,11 +234,6 @@ PackedLayerTensors PackedFileReader::read_layer(const std::string& name,
   layer.group.name = name;
   layer.spec = spec_of(name);
   const GemmSpec& gemm = layer.spec.gemm();
-  try {
-    check_layout_version(gemm.weight, layout_);
-  } catch (const Error& error) {
-    refuse_version(fmt::format("layer \"{}\": {}", excerpt(name), error.problems()[0].message));
-  }
   std::int64_t rows = 0;
   for (const CheckpointPart& part : contents.parts) {
     if (part.rows < 1 || part.rows > gemm.shape.n - rows) {

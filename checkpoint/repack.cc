@@ -50,18 +50,15 @@ std::map<std::string, std::string> metadata_of(const PackedCheckpoint& packed,
     const int bits = tensors.layer.group.parts.front().code_bits;
     if (bits != 0) metadata[kHeadKey] = std::to_string(bits);
   }
-  int version = 1;  // that the bytes of all layers have had since
   for (const PackedLayerTensors& tensors : packed.layers) {
-    const Spec& spec = tensors.layer.spec;
-    metadata[tensors.weights.info.name] = spec.canonical_json();
-    version = std::max(version, layout_version(spec.weight()));
+    metadata[tensors.weights.info.name] = tensors.layer.spec.canonical_json();
   }
   const bool bytes = std::any_of(packed.layers.begin(), packed.layers.end(),
                                  [](const PackedLayerTensors& tensors) {
                                    return tensors.layer.spec.gemm().has_byte_activations();
                                  });
   if (bytes) metadata["heddle.activations"] = "8";
-  metadata[kLayoutKey] = std::to_string(version);
+  metadata[kLayoutKey] = std::to_string(kLayoutVersion);
   return metadata;
 }
 

@@ -47,33 +47,14 @@ WeightLayout with_blocks(const WeightLayout& chunks) {
 
 }  // namespace
 
-int layout_version(const WeightSpec& weight) noexcept {
-  constexpr int kSignsApart = 2;
-  constexpr int kMovedEntries = 3;
-  constexpr int kSwizzledRows = 4;
-  constexpr int kByteFragments = 5;
-  constexpr int kTwoLevels = 6;
-  if (weight.has_two_levels()) return kTwoLevels;
-  if (weight.interleave == Interleave::kByteFragment) return kByteFragments;
-  if (weight.interleave == Interleave::kSwizzle128b) return kSwizzledRows;
-  if (weight.group_offset != 0) return kMovedEntries;
-  const bool apart = weight.type == WeightType::kE2m1 && weight.interleave == Interleave::kFragment;
-  return apart ? kSignsApart : 1;
-}
+int layout_version(const WeightSpec& /*weight*/) noexcept { return kLayoutVersion; }
 
 void check_layout_version(const WeightSpec& weight, int version) {
-  const int oldest = layout_version(weight);
-  if (version >= oldest && version <= kLayoutVersion) return;
-  const std::string offset =
-      weight.group_offset != 0 ? fmt::format(", group_offset {}", weight.group_offset) : "";
-  const std::string what =
-      fmt::format("weights of {} bits ({}{}) that version {} of the layout packed", weight.bits,
-                  to_string(weight.type), offset, version);
+  if (version == kLayoutVersion) return;
   throw Error(ErrorCategory::kUsage, "weights.layout_version",
-              version > kLayoutVersion
-                  ? fmt::format("{}: this library knows versions up to {}", what, kLayoutVersion)
-                  : fmt::format("{}: since version {} their bytes are others; pack them again",
-                                what, oldest));
+              fmt::format("weights of {} bits ({}) that version {} of the layout packed, and this "
+                          "library reads version {}: pack them again",
+                          weight.bits, to_string(weight.type), version, kLayoutVersion));
 }
 
 WeightLayout weight_layout(const GemmSpec& spec) {

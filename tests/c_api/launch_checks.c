@@ -328,8 +328,8 @@ static void test_shard_packing(heddle_quantized_weights weights, void* packed) {
   weights.codes_bytes = 256 * 352;
   CHECK(heddle_packed_bytes(SPEC(kShard), &bytes) == HEDDLE_OK && bytes == 16 * 3 * 1088);
   CHECK(heddle_pack_weights(SPEC(kShard), &weights, packed, bytes) == HEDDLE_OK);
-  CHECK(heddle_check_layout_version(SPEC(kShard), 3) == HEDDLE_OK);
-  CHECK_CODE(heddle_check_layout_version(SPEC(kShard), 2), HEDDLE_ERROR_USAGE,
+  CHECK(heddle_check_layout_version(SPEC(kShard), 6) == HEDDLE_OK);
+  CHECK_CODE(heddle_check_layout_version(SPEC(kShard), 5), HEDDLE_ERROR_USAGE,
              "weights.layout_version");
   weights.scales_bytes -= 256 * 2; /* K / group_size groups */
   CHECK_CODE(heddle_pack_weights(SPEC(kShard), &weights, packed, bytes), HEDDLE_ERROR_USAGE,
@@ -357,7 +357,7 @@ void test_packing(void) {
              "api.too_small");
   CHECK_CODE(heddle_pack_weights(SPEC(kRepack), &weights, packed, bytes), HEDDLE_ERROR_USAGE,
              "api.op");
-  CHECK(heddle_check_layout_version(SPEC(kGemm), 1) == HEDDLE_OK);
+  CHECK(heddle_check_layout_version(SPEC(kGemm), 6) == HEDDLE_OK);
   CHECK_CODE(heddle_check_layout_version(SPEC(kGemm), 1000), HEDDLE_ERROR_USAGE,
              "weights.layout_version");
   CHECK(heddle_check_packed_weights(SPEC(kGemm), SPEC(kGemm)) == HEDDLE_OK);

@@ -154,7 +154,7 @@ TEST_F(RepackedBlocks, RepackWritesWhatTheReaderHas) {
   }
   const SafetensorsFile file(folder_ / "packed.safetensors");
   EXPECT_EQ(file.header().metadata.at("heddle.activations"), "8");
-  EXPECT_EQ(file.header().metadata.at("heddle.layout"), "4");
+  EXPECT_EQ(file.header().metadata.at("heddle.layout"), "6");
   for (const CheckpointLayer& layer : reader.layers()) {
     EXPECT_EQ(file.header().metadata.at(layer.packed.name), layer.spec.canonical_json());
   }
@@ -169,7 +169,7 @@ TEST_F(RepackedBlocks, SixteenBitsAreWhatTheyWere) {
   EXPECT_EQ(read_file(folder_ / "other.safetensors"), none);
   const SafetensorsFile file(folder_ / "none.safetensors");
   EXPECT_EQ(file.header().metadata.count("heddle.activations"), 0U);
-  EXPECT_EQ(file.header().metadata.at("heddle.layout"), "1");
+  EXPECT_EQ(file.header().metadata.at("heddle.layout"), "6");
 }
 
 // What was packed for one kind of activations is not what a kernel of the other reads.

@@ -132,7 +132,7 @@ class BlockActivations : public ::testing::Test {
     const CheckpointLayer& layer = reader.layer(name);
     const GemmSpec& gemm = layer.spec.gemm();
     expect_blocks(gemm);
-    EXPECT_EQ(layer.layout_version, 4);
+    EXPECT_EQ(layer.layout_version, kLayoutVersion);
     const std::vector<std::uint8_t> bytes = packed(reader, layer);
     const QuantizedWeights got = unpack_weights(gemm, bytes.data(), bytes.size());
     EXPECT_EQ(bytes, pack_weights(gemm, got)) << "panels are those of the whole";

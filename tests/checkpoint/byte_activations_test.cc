@@ -139,7 +139,7 @@ TEST_F(ByteActivations, SpecsAndPackedWeights) {
     EXPECT_EQ(gemm.activation_scale.granularity, RowGranularity::kToken);
     EXPECT_EQ(gemm.output, DType::kBf16);
     EXPECT_EQ(gemm.weight.interleave, Interleave::kSwizzle128b);
-    EXPECT_EQ(layer.layout_version, 4);
+    EXPECT_EQ(layer.layout_version, kLayoutVersion);
     EXPECT_FALSE(layer.input_scale.has_value());
     // The packed bytes hold the codes and the scales of the checkpoint.
     std::vector<std::uint8_t> packed(layer.packed.bytes);
@@ -196,7 +196,7 @@ TEST_F(ByteActivations, RepackWritesWhatTheReaderHas) {
   }
   const SafetensorsFile file(folder_ / "packed.safetensors");
   EXPECT_EQ(file.header().metadata.at("heddle.activations"), "8");
-  EXPECT_EQ(file.header().metadata.at("heddle.layout"), "4");
+  EXPECT_EQ(file.header().metadata.at("heddle.layout"), "6");
 }
 
 TEST_F(ByteActivations, AreTheSameBytesForAllGpusWithKernels) {

@@ -60,7 +60,7 @@ TEST_F(FourBitActivations, HaveTheCodesAndScalesOfSixteenBits) {
         EXPECT_EQ(gemm.activation, x == "int" ? DType::kInt8 : DType::kFp8E4m3);
         EXPECT_EQ(gemm.weight.interleave, Interleave::kByteFragment);
         EXPECT_EQ(gemm.weight.group_size, group);
-        EXPECT_EQ(bytes.layer(kLayer).layout_version, 5);
+        EXPECT_EQ(bytes.layer(kLayer).layout_version, kLayoutVersion);
         const CheckpointReader halves = open(16);
         EXPECT_EQ(halves.layer(kLayer).spec.gemm().activation, DType::kBf16);
         const QuantizedWeights got = unpacked(bytes), wanted = unpacked(halves);

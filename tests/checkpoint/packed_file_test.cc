@@ -179,8 +179,10 @@ std::vector<PackedFault> packed_faults() {
        kFault, "model.norm.weight"},
       {"LayoutThatIsNone", [](EditedFile* file) { file->metadata["heddle.layout"] = "new"; },
        kFault, "heddle.layout"},
+      {"EarlierLayout", [](EditedFile* file) { file->metadata["heddle.layout"] = "5"; }, kVersion,
+       "its heddle.layout is 5, not 6"},
       {"LaterLayout", [](EditedFile* file) { file->metadata["heddle.layout"] = "99"; }, kVersion,
-       "another version"},
+       "pack the checkpoint again"},
       {"RankThatIsNone", [](EditedFile* file) { file->metadata["heddle.tp"] = "2/2"; }, kFault,
        "heddle.tp"},
   };

@@ -85,7 +85,6 @@ TEST(ByteLayout, FourBitsLieAsTheInstructionTakesThem) {
   const std::vector<std::uint8_t> settled = pack_weights(fragment, four_bit_weights(fragment));
   fragment.weight.interleave = Interleave::kFragment;
   EXPECT_EQ(pack_weights(fragment, four_bit_weights(fragment)), settled);
-  EXPECT_EQ(layout_version(four_bit_gemm(16, 128, DType::kInt8).weight), 5);
 }
 
 TEST(ByteLayout, ComesBack) {
@@ -158,10 +157,6 @@ TEST(ByteLayout, ScalesOfBlocksLieBehindTheChunks) {
     weights.scales.pop_back();
     EXPECT_THROW(pack_weights(spec, weights), Error);
   }
-}
-
-TEST(ByteLayout, IsNewSinceVersionFour) {
-  EXPECT_EQ(layout_version(byte_gemm(16, 128, DType::kInt8).weight), 4);
 }
 
 TEST(ByteLayout, ThePlanSaysWhatALaunchHas) {

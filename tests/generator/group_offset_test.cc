@@ -233,20 +233,6 @@ TEST(GroupOffset, BytesOfAChunk) {
   expect_group(1088 + 1024 + 32, 2);
 }
 
-TEST(GroupOffset, IsOfTheThirdLayout) {
-  WeightSpec weight;
-  weight.group_offset = 32;
-  EXPECT_EQ(layout_version(weight), 3);
-  EXPECT_NO_THROW(check_layout_version(weight, 3));
-  try {
-    check_layout_version(weight, 2);
-    ADD_FAILURE() << "version 2 is taken";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), "weights.layout_version");
-    EXPECT_NE(std::string(error.what()).find("group_offset 32"), std::string::npos);
-  }
-}
-
 std::string pack_refusal(const GemmSpec& spec) {
   try {
     pack_weights(spec, QuantizedWeights{});
