@@ -65,13 +65,12 @@ Problem in_entry(Problem problem, const std::string& pointer) {
 }
 
 // False, and findings, for a format or shape that no gemm can have.
-bool read_gemm(Members& entry, bool knows_bytes, GemmSpec* gemm, Findings* findings) {
+bool read_gemm(Members& entry, GemmSpec* gemm, Findings* findings) {
   const Node* const activation = entry.find("activation");
   if (activation != nullptr && activation->kind == Node::Kind::kObject) {
     // What else a spec says of the activation makes no other kernel.
-    std::vector<std::string_view> names{"dtype"};
-    if (knows_bytes) names.insert(names.end(), {"granularity", "symmetric", "scale_dtype"});
-    Members(*activation, entry.pointer() + "/activation", findings).know_only(names);
+    Members(*activation, entry.pointer() + "/activation", findings)
+        .know_only({"dtype", "granularity", "symmetric", "scale_dtype"});
   }
   const bool has_m = entry.need("m", "[smallest, largest]") != nullptr;
   Findings of_spec("tuned");
@@ -141,17 +140,16 @@ bool read_line(Members& entry, const Node* node, std::string_view name, std::str
 }  // namespace
 
 std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointer,
-                                     const EntryContext& table, Findings* findings) {
+                                     const std::map<std::string, int>& families,
+                                     Findings* findings) {
   if (!is_kind(node, Node::Kind::kObject, pointer, findings)) return std::nullopt;
   Members members(node, pointer, findings);
-  std::vector<std::string_view> names{"weight", "activation", "n",      "k",  "m",
-                                      "family", "version",    "kernel", "us", "from"};
-  if (table.knows_bytes) names.emplace_back("accumulation");
-  members.know_only(names);
+  members.know_only({"weight", "activation", "accumulation", "n", "k", "m", "family", "version",
+                     "kernel", "us", "from"});
   GemmSpec gemm;
-  bool good = read_gemm(members, table.knows_bytes, &gemm, findings);
+  bool good = read_gemm(members, &gemm, findings);
   TunedEntry entry = entry_of(gemm);
-  good = read_family(members, table.families, &entry) && good;
+  good = read_family(members, families, &entry) && good;
   const Node* const kernel = members.need("kernel", "the label of one of the family's kernels");
   good = read_line(members, kernel, "kernel", &entry.kernel) && good;
   good = read_us(members, &entry) && good;

@@ -11,15 +11,11 @@
 
 namespace heddle {
 
-// What a table says of all of its entries.
-struct EntryContext {
-  std::map<std::string, int> families;  // versions, for entries that have none of their own
-  bool knows_bytes = false;             // by its version: activations of eight bits
-};
-
-// The entry, or what is wrong with it in `findings`.
+// The entry, or what is wrong with it in `findings`. `families` are the table's versions, for
+// entries that have none of their own.
 std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointer,
-                                     const EntryContext& table, Findings* findings);
+                                     const std::map<std::string, int>& families,
+                                     Findings* findings);
 
 // The most that a family's version may be.
 inline constexpr int kMostFamilyVersion = 1000000;

@@ -23,18 +23,19 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr std::size_t kLongestName = 100;
 
-// None, and a finding, for another version of this document: what else it says is not known.
-std::optional<std::int64_t> read_version(Members& table) {
-  const Node* const node = table.need("heddle_tuned", fmt::format("1 to {}", kTunedVersion));
-  if (node == nullptr) return std::nullopt;
-  const std::optional<std::int64_t> version = node->as_integer();
-  if (version && *version > kTunedVersion) {
-    table.refuse("newer_version", *node, "heddle_tuned",
-                 "the table is of a newer version of the format",
-                 fmt::format("1 to {}", kTunedVersion), "a newer Heddle reads it");
-    return std::nullopt;
+// False, and a finding, for another version of this document: what else it says is not known.
+bool is_of_this_version(Members& table) {
+  const std::string allowed = std::to_string(kTunedVersion);
+  const Node* const node = table.need("heddle_tuned", allowed);
+  if (node == nullptr || node->as_integer() == kTunedVersion) return node != nullptr;
+  if (!node->as_integer()) {
+    table.integer(*node, "heddle_tuned", kTunedVersion, kTunedVersion);
+    return false;
   }
-  return table.integer(*node, "heddle_tuned", 1, kTunedVersion);
+  table.refuse("other_version", *node, "heddle_tuned",
+               "the table is of another version of the format", allowed,
+               "measure again with heddle tune, or take a Heddle of the table's version");
+  return false;
 }
 
 // Drivers call every GPU so, known or not.
@@ -112,12 +113,12 @@ void refuse_overlaps(const std::vector<TunedEntry>& entries, Findings* findings)
   }
 }
 
-void read_entries(Members& table, const EntryContext& context, TableText* text,
+void read_entries(Members& table, const std::map<std::string, int>& families, TableText* text,
                   Findings* findings) {
   const Node* const node = table.need("entries", "an array");
   if (node == nullptr || !is_kind(*node, Node::Kind::kArray, "/entries", findings)) return;
   for (std::size_t i = 0; i < node->items.size(); ++i) {
-    auto entry = read_entry(node->items[i], fmt::format("/entries/{}", i), context, findings);
+    auto entry = read_entry(node->items[i], fmt::format("/entries/{}", i), families, findings);
     if (entry) text->entries.push_back(*std::move(entry));
   }
   // With entries missing the others' numbers would be wrong.
@@ -134,17 +135,14 @@ TableText read_table(std::string_view json) {
   const std::optional<Node> root = read_document(json, limits, findings);
   if (root && is_kind(*root, Node::Kind::kObject, "", &findings)) {
     Members table(*root, "", &findings);
-    if (const std::optional<std::int64_t> version = read_version(table)) {
-      std::vector<std::string_view> names{"heddle_tuned", "gpu", "families", "entries"};
-      if (*version >= kVersionOfCosts) names.emplace_back("costs");
-      table.know_only(names);
+    if (is_of_this_version(table)) {
+      table.know_only({"heddle_tuned", "gpu", "families", "costs", "entries"});
       text.gpu = read_gpu(table);
-      const EntryContext context{read_families(table, &findings), *version >= kVersionOfBytes};
-      const Node* const costs = table.find("costs");
-      if (costs != nullptr && *version >= kVersionOfCosts) {
+      const std::map<std::string, int> families = read_families(table, &findings);
+      if (const Node* const costs = table.find("costs")) {
         text.costs = read_costs(*costs, "/costs", &findings);
       }
-      read_entries(table, context, &text, &findings);
+      read_entries(table, families, &text, &findings);
     }
   }
   findings.throw_if_any();

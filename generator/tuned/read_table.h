@@ -9,11 +9,6 @@
 
 namespace heddle {
 
-// The first versions of the format that have costs, and entries of activations of eight bits.
-inline constexpr int kVersionOfCosts = 2;
-inline constexpr int kVersionOfBytes = 3;
-static_assert(kVersionOfBytes == kTunedVersion);
-
 // What a document says, in its order.
 struct TableText {
   std::string gpu;

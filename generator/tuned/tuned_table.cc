@@ -108,21 +108,12 @@ std::string costs_text(const std::vector<TunedCosts>& costs) {
   return text + "\n  },\n";
 }
 
-// The first one that has what the table says.
-int version_of(const std::vector<TunedEntry>& entries, const std::vector<TunedCosts>& costs) {
-  const bool has_bytes = std::any_of(entries.begin(), entries.end(), [](const TunedEntry& entry) {
-    return gemm_of(entry).has_byte_activations();
-  });
-  if (has_bytes) return kVersionOfBytes;
-  return costs.empty() ? 1 : kVersionOfCosts;
-}
-
 std::string table_text(std::string_view gpu, const std::vector<TunedEntry>& entries,
                        const std::vector<TunedCosts>& costs) {
   const std::map<std::string, int> versions = versions_of(entries);
   std::string text = fmt::format(
       "{{\n  \"heddle_tuned\": {},\n  \"gpu\": {},\n  \"families\": {},\n{}  \"entries\": [",
-      version_of(entries, costs), one_line(std::string(gpu)),
+      kTunedVersion, one_line(std::string(gpu)),
       versions.empty() ? "{}" : ordered_json(versions).dump(), costs_text(costs));
   for (const TunedEntry& entry : entries) {
     text +=

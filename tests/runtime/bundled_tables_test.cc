@@ -140,15 +140,15 @@ TEST_F(BundledTables, CostsAreBundledLikeEntries) {
 TEST_F(BundledTables, WhatIsNotUnderstoodInFullIsNotUsed) {
   const std::string good = table_of("a100", {entry_for(1, 8)}).to_json();
   const std::string other = table_of("h200", {entry_for(1, 8)}).to_json();
-  std::string newer = good;
-  newer.replace(newer.find(": 1,"), 4, ": 4,");
+  std::string other_version = good;
+  other_version.replace(other_version.find(": 3,"), 4, ": 4,");
   std::string unknown_field = good;
   unknown_field.replace(unknown_field.find("\"us\""), 4, "\"ns\"");
   std::string unknown_gpu = good;
   unknown_gpu.replace(unknown_gpu.find("a100"), 4, "z900");
   const std::string two = table_of("a100", {entry_for(1, 4)}).to_json();
-  for (const std::string& bad : {std::string("{"), std::string("\0", 1), newer, unknown_field,
-                                 unknown_gpu, good + " ", two}) {
+  for (const std::string& bad : {std::string("{"), std::string("\0", 1), other_version,
+                                 unknown_field, unknown_gpu, good + " ", two}) {
     warnings_.clear();
     const TunedTables tables = read({{"bad.hdl", {good, bad}}, {"good.hdl", {other}}});
     EXPECT_EQ(texts_of(tables), std::vector<std::string>{other}) << bad;

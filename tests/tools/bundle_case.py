@@ -33,7 +33,7 @@ class BundleCase(CommandTest):
         row = rows["explanations"][0]["rows"][-1]
         version = json.loads((ROOT / "tuned/h100.json").read_text())["families"][row["family"]]
         table = self.file("own.json", json.dumps({
-            "heddle_tuned": 1, "gpu": target, "families": {row["family"]: version},
+            "heddle_tuned": 3, "gpu": target, "families": {row["family"]: version},
             "entries": [{"weight": {"bits": 4}, "activation": {"dtype": "fp16"}, "n": 256, "k": 512,
                          "m": [1, 16], "family": row["family"], "kernel": row["kernel"]}]}))
         self.environment["HEDDLE_TUNED"] = f"none:{table}"

@@ -301,7 +301,7 @@ class DeviceTest(CommandTest):
         self.heddle("plan", inline(), check=0)
 
     def test_tune_does_not_touch_the_table_of_another_gpu(self):
-        text = '{"heddle_tuned": 1, "gpu": "t4", "families": {}, "entries": []}'
+        text = '{"heddle_tuned": 3, "gpu": "t4", "families": {}, "entries": []}'
         out = self.file("table.json", text)
         for what in (inline(), "--calibrate"):
             self.assertIn("t4", self.problem("tune", what, "--out", out, code=2))

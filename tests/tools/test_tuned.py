@@ -11,7 +11,7 @@ ENTRY = {"weight": {"bits": 4}, "activation": {"dtype": "fp16"}, "n": 256, "k": 
 
 
 def table(*entries, gpu="a100", version=2):
-    return json.dumps({"heddle_tuned": 1, "gpu": gpu, "families": {"tiles": version},
+    return json.dumps({"heddle_tuned": 3, "gpu": gpu, "families": {"tiles": version},
                        "entries": list(entries)})
 
 
@@ -162,7 +162,7 @@ class TunedTest(CommandTest):
         version = 2 if family in ("stream", "tiles") else 1
         costs = {family: {"version": version, "values": {**values, **changes}}}
         self.use(self.file("costs.json", json.dumps(
-            {"heddle_tuned": 2, "gpu": "a100", "families": {}, "costs": costs, "entries": []})))
+            {"heddle_tuned": 3, "gpu": "a100", "families": {}, "costs": costs, "entries": []})))
 
     def test_costs_of_a_table_are_used_and_shown(self):
         plain = self.plan()

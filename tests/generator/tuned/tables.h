@@ -40,7 +40,7 @@ inline std::string entry_json(std::string_view from = "", std::string_view to = 
 }
 
 inline std::string table_json(const std::string& entries) {
-  return R"({"heddle_tuned":1,"gpu":"h100","families":{"stream":1,"tiles":2},"entries":[)" +
+  return R"({"heddle_tuned":3,"gpu":"h100","families":{"stream":1,"tiles":2},"entries":[)" +
          entries + "]}";
 }
 
