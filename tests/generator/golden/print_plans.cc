@@ -1,6 +1,5 @@
 // Prints the plans of several hundred GEMMs, one line for each kernel: target, spec, M, family, the
-// kernel's label, predicted time at the range's last M. tests/generator/golden/plans.txt is what it
-// prints.
+// kernel's label. tests/generator/golden/plans.txt is what it prints.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -121,9 +120,8 @@ void print(std::string_view target, const Shape& shape, const Format& format) {
   try {
     const Plan plan = resolve(Spec::from_gemm(spec), target_from_name(target));
     for (const PlannedKernel& kernel : plan.kernels) {
-      fmt::print("{} M {}-{} {}: {}, {:.1f} us\n", name, kernel.size_min, kernel.size_max,
-                 kernel.family->name(), kernel_label(kernel),
-                 predicted_us(plan, kernel, kernel.size_max));
+      fmt::print("{} M {}-{} {}: {}\n", name, kernel.size_min, kernel.size_max,
+                 kernel.family->name(), kernel_label(kernel));
     }
   } catch (const Error& error) {
     fmt::print("{} refused: {}\n", name, error.what());
