@@ -77,11 +77,11 @@ std::string note_of(const CacheScheme& scheme) {
   const std::string made = "the checkpoint is made for " + codes + " key-value cache";
   if (scheme.codes.empty()) {
     return made + ", whose type its config does not say " + copied +
-           "; heddle kv-error compares those that Heddle has";
+           "; examples/kv_error compares those that Heddle has";
   }
   if (scheme.dtype.empty()) {
     return made + " " + copied +
-           ", and Heddle has none of such codes; heddle kv-error compares those "
+           ", and Heddle has none of such codes; examples/kv_error compares those "
            "that it has";
   }
   const std::string own = "heddle build --kv " + own_scales(scheme);

@@ -1,11 +1,11 @@
 // What quantised caches cost on the seeded sample: figures that may not grow.
+#include "examples/kv_error/kv_error.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "tools/heddle/kv_error_measure.h"
-
-namespace heddle {
+namespace heddle::kv_error {
 namespace {
 
 std::map<std::string, KvError> errors(DType dtype) {
@@ -78,4 +78,4 @@ TEST(KvErrorFigures, GroupsThatDoNotDivideAHeadAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace heddle
+}  // namespace heddle::kv_error

@@ -61,11 +61,9 @@ class CheckpointTest(CommandTest):
         folder.mkdir()
         bundle = ROOT / "tests/fuzz/corpus/bundle/three"
         first = self.file("first.hdl", bundle.read_bytes())
-        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
         for command in (("repack", GOLDEN[0], "-o", folder / "x.safetensors"),
                         ("dequantize", GOLDEN[0], "-o", folder / "x.safetensors"),
-                        ("bundle", "merge", first, "-o", folder / "x.hdl"),
-                        ("kv-error", model, "--tokens", "8", "--plot", folder / "x.svg")):
+                        ("bundle", "merge", first, "-o", folder / "x.hdl")):
             with self.subTest(command[0]):
                 limited = ["bash", "-c", 'ulimit -f 1 && exec "$@"', "-", HEDDLE]
                 done = subprocess.run([*limited, *map(str, command)], capture_output=True,
@@ -83,7 +81,7 @@ class CheckpointTest(CommandTest):
                 metadata, tensors = load(self.out)
                 spec = json.loads(metadata["model.proj.heddle"])
                 self.assertEqual(tensors["model.proj.heddle"][0], "U8")
-                self.assertEqual(metadata["heddle.layout"], "1")
+                self.assertEqual(metadata["heddle.layout"], "6")
                 self.assertEqual("model.proj.heddle_perm" in tensors, "actorder" in folder.name)
                 self.assertEqual(spec["activation"]["act_order"], "actorder" in folder.name)
                 self.assertEqual(

@@ -7,7 +7,7 @@ from command import ROOT, CommandTest
 
 COMMANDS = ["build", "render", "plan", "explain", "inspect", "schema", "targets", "models", "run", "bench",
             "tune", "cache", "bundle", "record", "repack", "dequantize", "size", "help", "version"]
-DASHED = ["kv-error", "sample-model"]
+DASHED = ["sample-model"]
 COMPILING = ["build", "explain", "inspect", "run", "bench", "tune"]
 WITH_TARGET = ["build", "render", "plan", "explain", "inspect"]
 PLANNING = [*COMPILING, "render", "plan"]

@@ -28,7 +28,7 @@ class BadInputTest(CommandTest):
         calls = [("build", name, *H200), ("bundle", "create", "--specs", name, "--targets", "h200",
                                           "-o", self.folder / "x.hdl"),
                  ("repack", name, "-o", self.folder / "x.safetensors"),
-                 ("dequantize", name, "-o", self.folder / "x.safetensors"), ("kv-error", name)]
+                 ("dequantize", name, "-o", self.folder / "x.safetensors")]
         for call in calls:
             with self.subTest(call[0]):
                 line = self.problem(*call, code=2)
@@ -88,14 +88,12 @@ class BadInputTest(CommandTest):
 
     def test_empty_values_are_refused_by_name(self):
         checkpoint = ROOT / "tests/golden/gptq4_k128_n32_g32"
-        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
         for option, arguments in (("SPEC", ("plan", "")),
                                   ("MODEL", ("build", "")),
                                   ("--target", ("plan", inline(), "--target", "")),
                                   ("--output", ("repack", checkpoint, "-o", "")),
                                   ("--config", ("repack", checkpoint, "-o", "x", "--config", "")),
                                   ("--output", ("dequantize", checkpoint, "-o", "")),
-                                  ("--plot", ("kv-error", model, "--plot", "")),
                                   ("--out", ("tune", inline(), "--out", "")),
                                   ("--output", ("bundle", "merge", "a.hdl", "-o", "")),
                                   ("--tables", ("bundle", "extract", "a.hdl", "-o", "x",

@@ -31,7 +31,6 @@ void add_bundle_command(CLI::App& app, Action* action);
 void add_record_command(CLI::App& app, Action* action);
 void add_repack_command(CLI::App& app, Action* action);
 void add_dequantize_command(CLI::App& app, Action* action);
-void add_kv_error_command(CLI::App& app, Action* action);
 void add_size_command(CLI::App& app, Action* action);
 void add_sample_model_command(CLI::App& app, Action* action);
 // `app`, whose help is printed, must outlive the action.

@@ -35,7 +35,6 @@ void add_commands(CLI::App& app, Action* action) {
   add_record_command(app, action);
   add_repack_command(app, action);
   add_dequantize_command(app, action);
-  add_kv_error_command(app, action);
   add_size_command(app, action);
   add_sample_model_command(app, action);
   add_help_command(app, action);
