@@ -2,10 +2,10 @@
 #ifndef HEDDLE_TESTS_EMULATOR_WARP_LANES_H_
 #define HEDDLE_TESTS_EMULATOR_WARP_LANES_H_
 
-#include "tests/emulator/clock.h"
-#include "tests/emulator/multiplications.h"
-
 namespace emulator {
+
+class Multiplications;
+struct Actor;
 
 Multiplications& multiplications_of(unsigned lane);
 Actor& actor_of(unsigned lane);

@@ -1,4 +1,4 @@
-// The entry points that entry_points.cc finds in other files.
+// The entry points that lookup_entry_points.cc finds in other files.
 #ifndef HEDDLE_TESTS_FAKE_DRIVER_ENTRY_POINTS_H_
 #define HEDDLE_TESTS_FAKE_DRIVER_ENTRY_POINTS_H_
 
