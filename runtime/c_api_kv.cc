@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "generator/operations/operation.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_handles.h"

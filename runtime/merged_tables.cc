@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/planner/kernel_name.h"
+#include "generator/families/kernel_name.h"
 #include "generator/tuned/format.h"
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"

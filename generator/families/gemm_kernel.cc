@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "generator/decode/decode_text.h"
 #include "generator/families/value_type.h"
-#include "generator/render/decode_text.h"
 
 namespace heddle {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "generator/decode/encode_moves.h"
-#include "generator/render/encode_text.h"
+#include "generator/decode/encode_text.h"
 
 namespace heddle::families {
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "generator/families/kernel_name.h"
 #include "generator/families/refuse.h"
 #include "generator/operations/operation.h"
-#include "generator/planner/kernel_name.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {

@@ -7,7 +7,7 @@
 
 #include "generator/families/registry.h"
 #include "generator/planner/measured_costs.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 #include "heddle/error.h"
 
 namespace heddle {

@@ -3,23 +3,14 @@
 #include <utility>
 
 #include "generator/families/registry.h"
-#include "generator/planner/refuse_if_any.h"
 #include "generator/planner/resolve_gemm.h"
+#include "generator/spec/refuse_if_any.h"
 #include "generator/target/check_target.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {
-
-void refuse_if_any(const Spec& spec, std::vector<Problem> problems) {
-  if (problems.empty()) return;
-  if (!spec.name().empty()) {
-    for (Problem& problem : problems) problem.message = spec.name() + ": " + problem.message;
-  }
-  throw Error(ErrorCategory::kUnsupported, "plan.unsupported", std::move(problems));
-}
-
 namespace {
 
 // Kernels of a fixed size, which no smaller tile could replace.

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "generator/families/gather/gather.h"
+#include "generator/families/kernel_name.h"
 #include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
 #include "generator/operations/gemm/gemm.h"
-#include "generator/planner/kernel_name.h"
 #include "generator/planner/measured_costs.h"
-#include "generator/planner/refuse_if_any.h"
 #include "generator/planner/tuned_choice.h"
 #include "generator/spec/byte_meaning.h"
+#include "generator/spec/refuse_if_any.h"
 #include "generator/target/capabilities.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"

@@ -4,9 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include "generator/families/kernel_name.h"
 #include "generator/families/tile_fields.h"
 #include "generator/planner/choose.h"
-#include "generator/planner/kernel_name.h"
 
 namespace heddle {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "generator/render/decode_text.h"
+#include "generator/decode/decode_text.h"
 #include "generator/render/digest.h"
 #include "generator/render/template_text.h"
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "generator/decode/encode_moves.h"
-#include "generator/render/encode_text.h"
+#include "generator/decode/encode_text.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "generator/families/all.h"
-#include "generator/planner/kernel_name.h"
+#include "generator/families/kernel_name.h"
 #include "heddle/error.h"
 #include "tests/generator/tuned/tables.h"
 

@@ -14,7 +14,7 @@
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
 #include "generator/families/value_type.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {

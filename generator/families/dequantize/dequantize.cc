@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "generator/decode/decode_text.h"
 #include "generator/families/all.h"
 #include "generator/families/configuration.h"
 #include "generator/families/dequantize/dequantize_config.h"
@@ -11,8 +12,7 @@
 #include "generator/families/matrix_tiles.h"
 #include "generator/families/value_type.h"
 #include "generator/families/weight_op.h"
-#include "generator/planner/refuse_if_any.h"
-#include "generator/render/decode_text.h"
+#include "generator/spec/refuse_if_any.h"
 
 namespace heddle {
 namespace {

@@ -16,7 +16,7 @@
 #include "generator/families/kv_append/refusals.h"
 #include "generator/families/value_type.h"
 #include "generator/kv/rope.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 
 namespace heddle {
 namespace {

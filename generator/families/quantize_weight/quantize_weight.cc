@@ -18,7 +18,7 @@
 #include "generator/families/value_type.h"
 #include "generator/families/weight_op.h"
 #include "generator/layout/rounding_rule.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 #include "quantize_weight/config.h"
 
 namespace heddle {

@@ -13,7 +13,7 @@
 #include "generator/families/packed_layout.h"
 #include "generator/families/packing_text.h"
 #include "generator/families/weight_op.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 #include "repack/config.h"
 
 namespace heddle {

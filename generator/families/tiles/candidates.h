@@ -12,8 +12,6 @@
 
 namespace heddle {
 
-inline constexpr std::int64_t kMostBulkTokens = 64;
-
 // Whether an SM has the shared memory, and the registers that the kernel takes by itself, for a
 // block of the next kernel beside one of these.
 bool tile_fits_twice(const Target& target, const device::TilesConfig& config);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "generator/families/mma_tile.h"
-#include "generator/families/tiles/candidates.h"
 #include "generator/families/tiles/sums.h"
 #include "generator/target/capabilities.h"
 

@@ -11,6 +11,9 @@
 
 namespace heddle {
 
+// Tokens of a tile that bulk copies feed.
+inline constexpr std::int64_t kMostBulkTokens = 64;
+
 // Every reason why this tile cannot be built for so many tokens; empty if it can.
 std::vector<Problem> refuse_tile(const device::TilesConfig& config, const GemmSpec& spec,
                                  const Target& target, std::int64_t m_max);

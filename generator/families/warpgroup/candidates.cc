@@ -295,9 +295,4 @@ void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
   c.shares_in_pairs = c.shares_in_pairs && cluster == 1;
 }
 
-bool wgmma_may_halve(const GemmSpec& spec, const WarpgroupConfig& c) {
-  return !c.byte_tokens && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
-         c.scaling.mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
-}
-
 }  // namespace heddle

@@ -21,10 +21,6 @@ std::string why_no_warpgroup(const Plan& plan, const MRange& m);
 // Has clusters of so many blocks read the tokens of neighbouring tiles once.
 void wgmma_share_tokens(int cluster, device::WarpgroupConfig& config);
 
-// Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
-// after the other, whose words lie apart.
-bool wgmma_may_halve(const GemmSpec& spec, const device::WarpgroupConfig& config);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_FAMILIES_WARPGROUP_CANDIDATES_H_

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "generator/families/configuration.h"
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
-#include "generator/families/warpgroup/shares.h"
 
 namespace heddle {
 namespace {
@@ -127,16 +125,15 @@ double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens
   return static_cast<double>(tiles * c_.tile_m * token_bytes) / GpuRates(plan_.target).memory_bytes;
 }
 
-double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
-  const auto& c = config_of<WarpgroupKernel>(kernel);
+double wgmma_launch_us(const Plan& plan, const WarpgroupKernel& c, std::int64_t m, Costs costs,
+                       double work_clocks) {
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec.gemm();
-  const double work = wgmma_shares_clocks(plan, c, m, costs);
   const double copy_bytes = 1.0 * (c.byte_operands ? 1 : c.stage_chunks) * c.weights.chunk_bytes;
   const double tokens = activation_bytes(spec, m);
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
-  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]);
+  const double clocks = costs[kStart] + side_by_side(work_clocks, memory, costs[kOverlap]);
   return clocks / gpu.clocks_per_us;
 }
 

@@ -43,9 +43,13 @@ class WgmmaClocks {
   const Costs costs_;
 };
 
-// The parameters and the prediction, as in GemmFamily.
+// As GemmFamily::cost_parameters().
 const std::vector<CostParameter>& warpgroup_cost_parameters();
-double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
+
+// Microseconds of a launch with m tokens whose SMs work for so many clocks, while the memory brings
+// weights and tokens.
+double wgmma_launch_us(const Plan& plan, const WarpgroupKernel& config, std::int64_t m, Costs costs,
+                       double work_clocks);
 
 }  // namespace heddle
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "generator/families/scale_mode.h"
-#include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/stage.h"
 
 namespace heddle {

@@ -4,6 +4,8 @@
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_STAGE_H_
 
 #include "generator/families/fields.h"
+#include "generator/families/scale_mode.h"
+#include "heddle/spec.h"
 #include "warpgroup/config.h"
 
 namespace heddle {
@@ -14,6 +16,13 @@ inline constexpr int kWgmmaCluster = 2;
 
 inline int stage_columns(const device::WarpgroupConfig& c) {
   return c.half_stages ? device::Chunk::kColumns / 2 : c.stage_chunks * device::Chunk::kColumns;
+}
+
+// Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
+// after the other, whose words lie apart.
+inline bool wgmma_may_halve(const GemmSpec& spec, const device::WarpgroupConfig& c) {
+  return !c.byte_tokens && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
+         c.scaling.mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
 }
 
 }  // namespace heddle

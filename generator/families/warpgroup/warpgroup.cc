@@ -137,7 +137,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   }
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
-    return warpgroup_us(plan, kernel, m, costs);
+    const auto& c = config_of<WarpgroupKernel>(kernel);
+    return wgmma_launch_us(plan, c, m, costs, wgmma_shares_clocks(plan, c, m, costs));
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

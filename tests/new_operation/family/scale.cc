@@ -7,7 +7,7 @@
 #include "generator/families/all.h"
 #include "generator/families/family.h"
 #include "generator/operations/operation.h"
-#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/refuse_if_any.h"
 
 namespace heddle {
 namespace {

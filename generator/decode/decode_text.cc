@@ -1,4 +1,4 @@
-#include "generator/render/decode_text.h"
+#include "generator/decode/decode_text.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // A decode plan as CUDA text.
-#ifndef HEDDLE_GENERATOR_RENDER_DECODE_TEXT_H_
-#define HEDDLE_GENERATOR_RENDER_DECODE_TEXT_H_
+#ifndef HEDDLE_GENERATOR_DECODE_DECODE_TEXT_H_
+#define HEDDLE_GENERATOR_DECODE_DECODE_TEXT_H_
 
 #include <string>
 #include <string_view>
@@ -21,4 +21,4 @@ std::string decode_text(const DecodePlan& plan, std::string_view value = "Config
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_RENDER_DECODE_TEXT_H_
+#endif  // HEDDLE_GENERATOR_DECODE_DECODE_TEXT_H_

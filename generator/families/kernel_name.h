@@ -1,6 +1,6 @@
 // How entry points are named.
-#ifndef HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
-#define HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
+#ifndef HEDDLE_GENERATOR_FAMILIES_KERNEL_NAME_H_
+#define HEDDLE_GENERATOR_FAMILIES_KERNEL_NAME_H_
 
 #include <cstdint>
 #include <string>
@@ -30,4 +30,4 @@ std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
+#endif  // HEDDLE_GENERATOR_FAMILIES_KERNEL_NAME_H_

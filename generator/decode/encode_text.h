@@ -1,6 +1,6 @@
 // The packing of codes as CUDA text: the inverse of a decode plan.
-#ifndef HEDDLE_GENERATOR_RENDER_ENCODE_TEXT_H_
-#define HEDDLE_GENERATOR_RENDER_ENCODE_TEXT_H_
+#ifndef HEDDLE_GENERATOR_DECODE_ENCODE_TEXT_H_
+#define HEDDLE_GENERATOR_DECODE_ENCODE_TEXT_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string encode_text(const DecodePlan& plan);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_RENDER_ENCODE_TEXT_H_
+#endif  // HEDDLE_GENERATOR_DECODE_ENCODE_TEXT_H_

@@ -1,4 +1,4 @@
-#include "generator/planner/kernel_name.h"
+#include "generator/families/kernel_name.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "generator/render/encode_text.h"
+#include "generator/decode/encode_text.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
-#ifndef HEDDLE_GENERATOR_PLANNER_REFUSE_IF_ANY_H_
-#define HEDDLE_GENERATOR_PLANNER_REFUSE_IF_ANY_H_
+// Refuses what a valid spec asks for and no kernel does.
+#ifndef HEDDLE_GENERATOR_SPEC_REFUSE_IF_ANY_H_
+#define HEDDLE_GENERATOR_SPEC_REFUSE_IF_ANY_H_
 
 #include <vector>
 
@@ -13,4 +14,4 @@ void refuse_if_any(const Spec& spec, std::vector<Problem> problems);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLANNER_REFUSE_IF_ANY_H_
+#endif  // HEDDLE_GENERATOR_SPEC_REFUSE_IF_ANY_H_
