@@ -13,27 +13,36 @@
 
 namespace heddle {
 
-// For all functions: a plan of a gemm whose spec, target, decode and layout are set.
+// Every plan is one of a gemm whose spec, target, decode and layout are set.
 class GemmFamily : public Family {
  public:
   // Whether it has kernels for X of eight bits, and of 16, and is asked about such specs.
   virtual bool multiplies_bytes() const noexcept { return false; }
   virtual bool multiplies_halves() const noexcept { return true; }
 
+  // Why it serves no such spec on this target, or none of these M, whatever its tiles are: each
+  // field at fault with what the family takes instead, and without a field what the target lacks.
+  // Messages call the family "it". It speaks for itself alone: the planner joins what all families
+  // say.
+  virtual std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
+                                          const MRange& m) const = 0;
+
+  // Whether a tile that a spec sets without a path is this family's wherever it serves the spec: no
+  // other family is asked then.
+  virtual bool owns_tiles_without_path() const noexcept { return false; }
+
   // Kernels that serve every M of the range, each of which can be built and differs from the
   // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
-  // name, and what complete() adds.
+  // name, and what complete() adds. Precondition: there are no exclusions().
   virtual std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const = 0;
 
   // Sets the powers of two of the candidate's scaling. They follow from a decode plan, which is
   // derived for the few that are chosen.
   virtual void complete(const Plan& plan, PlannedKernel& candidate) const = 0;
 
-  // Why there is none although the spec asks for this family; empty if it does not.
+  // Why none of its tiles can be built: each field at fault with what the family allows. Empty
+  // where it leaves these M to any kernel. Precondition: neither exclusions() nor candidates().
   virtual std::vector<Problem> refusals(const Plan& plan, const MRange& m) const = 0;
-
-  // The same in one sentence for people, whatever the spec asks for. Precondition: there is none.
-  virtual std::string why_none(const Plan& plan, const MRange& m) const = 0;
 
   virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
   // Changes when a parameter comes, goes or gets another meaning, and when the family's kernels

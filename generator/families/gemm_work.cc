@@ -58,7 +58,7 @@ double scaled_sums(const Plan& plan, ScaleMode mode) {
   return 0;
 }
 
-// Sums of 128 columns are added where wgmma multiplies FP8; mma.sync here adds in FP32 anyway.
+// Products of FP8 that are added in the tensor cores are added in FP32 every 128 columns.
 double promoted_sums(const Plan& plan, ScaleMode mode) {
   const GemmSpec& spec = plan.spec.gemm();
   const bool promotes = mode != ScaleMode::kGroup && spec.has_byte_activations() &&

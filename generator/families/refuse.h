@@ -46,15 +46,12 @@ class Reasons {
   std::vector<Problem> problems_;
 };
 
-// Why a family whose threads finish outputs by themselves does not serve the spec's Y; null where
-// it may.
-const char* why_no_output_scales(const GemmSpec& spec);
+// What a family says whose threads finish outputs by themselves, of a spec whose Y has scales that
+// the kernel finds.
+void refuse_found_scales(const GemmSpec& spec, Reasons& reasons);
 
-// Tokens of eight bits that streams multiply by weights of four, from sm_90 on.
-inline constexpr int kMostTokensOfByteStreams = 16;
-
-// Every reason why no kernel exists for this pair; empty if there is one.
-std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
+// What a family says that is of other paths than the spec asks for.
+void refuse_path(const GemmSpec& spec, const char* message, const char* allowed, Reasons& reasons);
 
 }  // namespace heddle
 

@@ -1,6 +1,6 @@
 #include "generator/model/byte_activations.h"
 
-#include "generator/families/refuse.h"
+#include "generator/planner/serving.h"
 #include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 #include "heddle/error.h"

@@ -5,35 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "generator/families/registry.h"
 #include "generator/planner/measured_costs.h"
-#include "generator/spec/refuse_if_any.h"
-#include "heddle/error.h"
+#include "generator/planner/serving.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
                                    128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
-
-// With the path before hopper.
-Plan with_older_path(const Plan& plan) {
-  GemmSpec spec = plan.spec.gemm();
-  spec.path = Path::kAmpere;
-  Plan older = plan;
-  older.spec = Spec::from_gemm(spec);
-  return older;
-}
-
-[[noreturn]] void throw_refusals(const Plan& plan, const MRange& m) {
-  for (const GemmFamily* family : gemm_families()) {
-    if (!has_operands_of(*family, plan.spec.gemm())) continue;
-    refuse_if_any(plan.spec, family->refusals(plan, m));
-  }
-  if (plan.spec.gemm().path == Path::kHopper) throw_refusals(with_older_path(plan), m);
-  throw Error(ErrorCategory::kInternal, "plan.no_candidate",
-              "no family has a kernel for this gemm, and none says why");
-}
 
 // The candidates of every step, with their predicted times.
 class PredictedTimes final : public StepTimes {
@@ -86,18 +65,9 @@ class PredictedTimes final : public StepTimes {
   std::vector<std::vector<Candidate>> candidates_;  // of each step, the fastest first
 };
 
-// Whether a kernel of the path that the spec asks for would serve but for something in the spec.
-bool is_refused(const Plan& plan, const MRange& m) {
-  const auto refuses = [&](const GemmFamily* family) {
-    return has_operands_of(*family, plan.spec.gemm()) && !family->refusals(plan, m).empty();
-  };
-  return std::any_of(gemm_families().begin(), gemm_families().end(), refuses);
-}
-
 std::vector<Candidate> candidates_of_path(const Plan& plan, const MRange& m) {
   std::vector<Candidate> all;
-  for (const GemmFamily* family : gemm_families()) {
-    if (!has_operands_of(*family, plan.spec.gemm())) continue;
+  for (const GemmFamily* family : serving_families(plan.spec.gemm(), plan.target, m)) {
     const Costs costs = costs_of(plan, *family);
     for (PlannedKernel& kernel : family->candidates(plan, m)) {
       const double us = family->predicted_us(plan, kernel, m.max, costs);
@@ -134,7 +104,7 @@ std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   if (!all.empty() || spec.path != Path::kHopper || m.min == spec.shape.m_min) return all;
   // The path serves the spec's fewest tokens; of more it may have no kernel at all.
-  return is_refused(plan, m) ? all : candidates_of_path(with_older_path(plan), m);
+  return tile_refusals(plan, m).empty() ? candidates_of_path(with_older_path(plan), m) : all;
 }
 
 PlannedKernel planned_kernel(const Plan& plan, PlannedKernel candidate, std::string name) {

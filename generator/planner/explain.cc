@@ -8,6 +8,7 @@
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/registry.h"
 #include "generator/planner/choose.h"
+#include "generator/planner/serving.h"
 #include "generator/planner/tuned_choice.h"
 
 namespace heddle {
@@ -91,10 +92,7 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
       return candidate.plan.kernels.front().family == family;
     };
     if (std::any_of(one.candidates.begin(), one.candidates.end(), is_of_family)) continue;
-    one.absent.push_back({family, has_operands_of(*family, plan.spec.gemm())
-                                      ? family->why_none(plan, one.step)
-                                  : family->multiplies_halves() ? "it multiplies values of 16 bits"
-                                                                : "it multiplies codes of 8 bits"});
+    one.absent.push_back({family, why_none(*family, plan, one.step)});
   }
   return one;
 }

@@ -7,10 +7,10 @@
 
 #include "generator/families/gather/gather.h"
 #include "generator/families/kernel_name.h"
-#include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
 #include "generator/operations/gemm/gemm.h"
 #include "generator/planner/measured_costs.h"
+#include "generator/planner/serving.h"
 #include "generator/planner/tuned_choice.h"
 #include "generator/spec/byte_meaning.h"
 #include "generator/spec/refuse_if_any.h"

@@ -75,6 +75,14 @@ def shared_violations(names):
             yield f"{file.relative_to(ROOT)} knows the family {name}"
 
 
+def reasoning_violations():
+    """A family says why it does not serve, never what another one does: the planner joins what all say."""
+    folder = ROOT / "generator" / "families"
+    for file in sorted(folder.rglob("*.[ch]*")):
+        if file.parent.name != "warpgroup" and "has_wgmma" in file.read_text():
+            yield f"{file.relative_to(ROOT)} asks whether wgmma serves"
+
+
 def registry_violations(names):
     """One line of generator/families/all.h registers each folder, and each second family."""
     file = ROOT / "generator" / "families" / "all.h"
@@ -90,6 +98,7 @@ def main():
     problems += violations(names)
     problems += family_violations(names)
     problems += shared_violations(names)
+    problems += reasoning_violations()
     problems += registry_violations(names)
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "generator/operations/gemm/gemm.h"
@@ -171,17 +172,20 @@ TEST(SpecOutput, RefusesToFindScalesByField) {
   spec.path = Path::kAmpere;
   EXPECT_EQ(refused("h100"), Pointers());
   // What wgmma does not multiply tiles of mma.sync do, unless the spec asks for the path hopper.
-  for (const auto& [zeros, pre_scale] :
-       {std::pair{ZeroPoint::kFloat, false}, {ZeroPoint::kNone, true}}) {
+  for (const auto& [zeros, pre_scale, field] :
+       {std::tuple{ZeroPoint::kFloat, false, "/weight/zero_point"},
+        {ZeroPoint::kNone, true, "/activation/pre_scale"}}) {
     spec.weight.zero_point = zeros;
     spec.pre_scale = pre_scale;
     spec.path = Path::kAuto;
     EXPECT_EQ(refused("h100"), Pointers());
     spec.path = Path::kHopper;
-    EXPECT_EQ(refused("h100"), Pointers{"/path"});
+    const std::string why = refusal(Spec::from_gemm(spec), "h100");
+    EXPECT_NE(why.find("/path: tiles: "), std::string::npos) << why;
+    EXPECT_NE(why.find(std::string(field) + ": warpgroup: "), std::string::npos) << why;
   }
   spec.pre_scale = false;
-  EXPECT_EQ(refused("b200"), Pointers{"/path"});
+  EXPECT_EQ(refused("b200").front(), "/path");
   spec.tile.m = 64;
   spec.tile.n = 64;
   EXPECT_EQ(refused("h100"), Pointers{"/tile/n"});

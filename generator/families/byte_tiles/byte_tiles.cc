@@ -80,14 +80,15 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 
+  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
+                                  const MRange& /*m*/) const override {
+    return byte_tiles_exclusions(spec, target);
+  }
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return byte_tiles_candidates(plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return byte_tiles_refusals(plan, m);
-  }
-  std::string why_none(const Plan& plan, const MRange& /*m*/) const override {
-    return why_no_byte_tiles(plan);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return byte_tiles_cost_parameters();

@@ -237,23 +237,9 @@ class Candidates {
   int least_refused_bytes_ = std::numeric_limits<int>::max();  // shared memory of their tile
 };
 
-// Why it serves nothing of the spec, whatever its shape; null where it may. On sm_90 a kernel of it
-// may start sooner than one of wgmma, which few tokens could gain from: nobody has measured that,
-// so the spec has to ask for it there.
-const char* why_excluded(const Plan& plan) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (spec.weight.has_blocks()) return "scales of blocks meet the sums of wgmma alone";
-  if (decodes_to_bytes(spec)) return "wgmma and streams alone decode weights of 4 bits for it";
-  if (spec.path == Path::kHopper) return "the spec asks for the path hopper";
-  if (spec.path == Path::kAuto && has_wgmma(plan.target)) {
-    return "on sm_90 wgmma multiplies codes of 8 bits, unless the spec asks for an older path";
-  }
-  return nullptr;
-}
-
 Candidates candidates_with(const Plan& plan, const MRange& m, bool any_tile) {
   Candidates candidates(plan, m, any_tile);
-  if (why_excluded(plan) == nullptr) candidates.add_all();
+  candidates.add_all();
   return candidates;
 }
 
@@ -273,9 +259,25 @@ std::vector<Problem> byte_tiles_refusals(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take_problems();
 }
 
-std::string why_no_byte_tiles(const Plan& plan) {
-  if (const char* why = why_excluded(plan)) return why;
-  return "no tile of it serves this spec on this target";
+std::vector<Problem> byte_tiles_exclusions(const GemmSpec& spec, const Target& target) {
+  Reasons reasons;
+  reasons.unless(!spec.weight.has_blocks(), "/weight/group_rows",
+                 "its sums meet scales of tokens and rows, not of blocks", spec.weight.group_rows,
+                 "1, with a scale for each token or one for all");
+  reasons.unless(!decodes_to_bytes(spec), "/weight/bits", "it multiplies weights of 8 bits",
+                 spec.weight.bits, 8);
+  const bool is_fp8 = spec.activation != DType::kInt8;
+  if (spec.path == Path::kHopper) {
+    refuse_path(spec, "it has no kernels of the path hopper", "\"ampere\", \"auto\"", reasons);
+  } else if (spec.path == Path::kTuring && is_fp8) {
+    refuse_path(spec, "the matrix instruction of the path turing has no FP8",
+                "\"ampere\", \"auto\"", reasons);
+  } else if (spec.path == Path::kAuto && is_hopper(target)) {
+    // A kernel of it may start sooner there than one of the path hopper. Nobody has measured that.
+    refuse_path(spec, "on sm_90 the spec has to ask for an older path: its time is not known there",
+                is_fp8 ? "\"ampere\"" : "\"ampere\", \"turing\"", reasons);
+  }
+  return reasons.take();
 }
 
 }  // namespace heddle

@@ -4,7 +4,6 @@
 #define HEDDLE_GENERATOR_FAMILIES_BYTE_TILES_CANDIDATES_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "byte_tiles/config.h"
@@ -13,10 +12,10 @@
 
 namespace heddle {
 
-// As GemmFamily::candidates(), refusals() and why_none().
+// As GemmFamily::exclusions(), candidates() and refusals().
+std::vector<Problem> byte_tiles_exclusions(const GemmSpec& spec, const Target& target);
 std::vector<PlannedKernel> byte_tiles_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> byte_tiles_refusals(const Plan& plan, const MRange& m);
-std::string why_no_byte_tiles(const Plan& plan);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& byte_tiles_cost_parameters();

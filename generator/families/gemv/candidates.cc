@@ -46,18 +46,6 @@ int registers_of(const WeightSpec& weight, const GemvConfig& c) {
   return registers;
 }
 
-// Why it serves no such spec, whatever its shape; null where it may.
-const char* why_excluded(const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (m.max > 1) return "it serves one token";
-  if (const char* why = why_no_output_scales(spec)) return why;
-  if (spec.path == Path::kHopper) {
-    return "the spec asks for the path hopper, whose weights come by bulk copies";
-  }
-  if (sets_any(spec.tile)) return "the spec sets a tile, which it does not have";
-  return nullptr;
-}
-
 class Candidates {
  public:
   Candidates(const Plan& plan, const MRange& m)
@@ -131,14 +119,29 @@ class Candidates {
 
 }  // namespace
 
+std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m) {
+  Reasons reasons;
+  reasons.unless(m.max == 1, "/shape/m/1", "it serves one token", spec.shape.m_max, 1);
+  refuse_found_scales(spec, reasons);
+  if (spec.path == Path::kHopper) {
+    refuse_path(spec, "it has no bulk copies, which the path hopper stands for",
+                "\"turing\", \"ampere\", \"auto\"", reasons);
+  }
+  reasons.unless(!sets_any(spec.tile), "/tile", "the spec sets a tile, which it does not have", "",
+                 "no tile");
+  return reasons.take();
+}
+
 std::vector<PlannedKernel> gemv_candidates(const Plan& plan, const MRange& m) {
-  if (why_excluded(plan, m) != nullptr) return {};
   return Candidates(plan, m).all();
 }
 
-std::string why_no_gemv(const Plan& plan, const MRange& m) {
-  if (const char* why = why_excluded(plan, m)) return why;
-  return "the token and the scales of such long rows do not fit into the shared memory";
+std::vector<Problem> gemv_refusals(const Plan& plan) {
+  Reasons reasons;
+  reasons.unless(false, "/shape/k",
+                 "the token and the scales of such long rows do not fit into the shared memory",
+                 plan.spec.gemm().shape.k, "shorter rows");
+  return reasons.take();
 }
 
 }  // namespace heddle

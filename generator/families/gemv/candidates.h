@@ -3,16 +3,16 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_GEMV_CANDIDATES_H_
 #define HEDDLE_GENERATOR_FAMILIES_GEMV_CANDIDATES_H_
 
-#include <string>
 #include <vector>
 
 #include "generator/families/gemm_family.h"
 
 namespace heddle {
 
-// As GemmFamily::candidates() and why_none().
+// As GemmFamily::exclusions(), candidates() and refusals().
+std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m);
 std::vector<PlannedKernel> gemv_candidates(const Plan& plan, const MRange& m);
-std::string why_no_gemv(const Plan& plan, const MRange& m);
+std::vector<Problem> gemv_refusals(const Plan& plan);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& gemv_cost_parameters();

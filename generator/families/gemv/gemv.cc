@@ -58,15 +58,15 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
                        c.ahead, c.split_k);
   }
 
+  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& /*target*/,
+                                  const MRange& m) const override {
+    return gemv_exclusions(spec, m);
+  }
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return gemv_candidates(plan, m);
   }
-  // No field of a spec asks for it.
-  std::vector<Problem> refusals(const Plan& /*plan*/, const MRange& /*m*/) const override {
-    return {};
-  }
-  std::string why_none(const Plan& plan, const MRange& m) const override {
-    return why_no_gemv(plan, m);
+  std::vector<Problem> refusals(const Plan& plan, const MRange& /*m*/) const override {
+    return gemv_refusals(plan);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return gemv_cost_parameters();

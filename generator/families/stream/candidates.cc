@@ -5,14 +5,11 @@
 
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
-#include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
-#include "generator/families/stream/refuse.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream/warps.h"
 #include "generator/families/tile_fields.h"
-#include "generator/spec/byte_meaning.h"
 #include "generator/target/capabilities.h"
 #include "stream/config.h"
 
@@ -174,39 +171,11 @@ class Candidates {
   std::vector<PlannedKernel> kernels_;
 };
 
-// Of X of eight bits.
-const char* why_no_bytes(const GemmSpec& spec) {
-  if (!spec.has_byte_activations()) return nullptr;
-  return decodes_to_bytes(spec) ? nullptr : "its tokens of 8 bits meet weights of 4";
-}
-
-// Why no stream serves these tokens of the spec, whatever its shape; null where one may.
-const char* why_excluded(const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (const char* why = why_no_output_scales(spec)) return why;
-  if (!has_bulk_copies(plan.target)) return "it needs bulk copies, which GPUs have from sm_90 on";
-  if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
-    return "the spec asks for another path";
-  }
-  // A tile of the user's is one of those that walk the output, unless the path says otherwise.
-  const bool has_such = !spec.has_byte_activations() || has_wgmma(plan.target);
-  if (spec.path == Path::kAuto && sets_any(spec.tile) && has_such) {
-    return "the spec sets a tile without the path hopper";
-  }
-  if (spec.tile.warps_n) return "the spec's tile has warps along N";
-  if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
-  if (const char* why = why_no_bytes(spec)) return why;
-  static_assert(kMostStreamTokens == 16 && kMostTokensOfByteStreams == kMostStreamTokens,
-                "the next line says so");
-  return m.max > kMostStreamTokens ? "it serves up to 16 tokens" : nullptr;
-}
-
 }  // namespace
 
 std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
                                              const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (why_excluded(plan, m) != nullptr) return {};
   Candidates candidates(family, plan, m);
   if (spec.tile.split_k) {
     candidates.add_split(*spec.tile.split_k);
@@ -215,34 +184,6 @@ std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& p
   }
   candidates.add_short_if_none();
   return candidates.take();
-}
-
-std::string why_no_stream(const Plan& plan, const MRange& m) {
-  if (const char* why = why_excluded(plan, m)) return why;
-  return sets_any(plan.spec.gemm().tile)
-             ? "no stream has the spec's tile"
-             : "the tokens of such long rows do not fit into the shared memory";
-}
-
-std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (why_no_output_scales(spec) != nullptr || why_no_bytes(spec) != nullptr) return {};
-  if (spec.has_byte_activations()) {
-    // wgmma says more where there is any.
-    if (has_wgmma(plan.target)) return {};
-    if (sets_any(spec.tile)) return refuse_byte_stream_tile();
-    std::int64_t most = m.max - 1;  // tokens that a stream serves
-    while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
-    return refuse_long_rows(plan, m, most < spec.shape.m_min ? 0 : most);
-  }
-  // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
-  if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
-  // Tiles say why they do not have a tile with warps along N.
-  if (spec.tile.warps_n) return {};
-  const bool has_others = has_wgmma(plan.target) && !takes_pre_scale(spec) &&
-                          spec.weight.zero_point != ZeroPoint::kFloat;
-  if (m.max > kDirectTokens && has_others) return {};
-  return refuse_stream(spec);
 }
 
 }  // namespace heddle

@@ -2,19 +2,15 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_
 
-#include <string>
 #include <vector>
 
 #include "generator/families/gemm_family.h"
 
 namespace heddle {
 
-// As GemmFamily::candidates() and refusals(), of the family of 16 bits or of 8.
+// As GemmFamily::candidates(), of the family of 16 bits or of 8.
 std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
                                              const MRange& m);
-std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, const MRange& m);
-// As GemmFamily::why_none().
-std::string why_no_stream(const Plan& plan, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily, of 16 bits.
 const std::vector<CostParameter>& stream_cost_parameters();

@@ -2,53 +2,66 @@
 
 #include <fmt/format.h>
 
+#include "generator/families/stream/candidates.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/tile_fields.h"
+#include "generator/spec/byte_meaning.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
 
-constexpr const char* kNothingElse =
-    "and nothing else multiplies X of 8 bits by weights of 4 bits here";
+std::vector<Problem> refuse_long_rows(const Family& family, const Plan& plan, const MRange& m) {
+  const GemmShape& shape = plan.spec.gemm().shape;
+  std::int64_t most = m.max - 1;  // tokens that a stream serves
+  while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
+  const std::string fewer = most < shape.m_min ? "" : fmt::format(", or M up to {}", most);
+  Reasons reasons;
+  reasons.unless(
+      false, "/shape/k",
+      fmt::format("with M = {} such long rows of X do not fit into the {} bytes of shared memory "
+                  "of a thread block",
+                  m.max, plan.target.shared_per_block),
+      shape.k, "shorter rows" + fewer);
+  return reasons.take();
+}
 
 }  // namespace
 
-std::vector<Problem> refuse_stream(const GemmSpec& spec) {
+std::vector<Problem> stream_exclusions(const GemmSpec& spec, const Target& target,
+                                       const MRange& m) {
   Reasons reasons;
-  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
-                 "streamed weights know no float zero points", "\"hopper\"",
-                 "\"auto\", \"ampere\"");
-  reasons.unless(spec.shape.m_min <= kMostStreamTokens, "/path",
-                 fmt::format("streamed weights serve up to {} tokens", kMostStreamTokens),
-                 "\"hopper\"", "\"auto\", \"ampere\"");
-  std::vector<Problem> problems = reasons.take();
-  if (problems.empty() && !sets_any(spec.tile)) {
-    problems.push_back({"/path", "the tokens of so long rows do not fit into the shared memory",
-                        "\"hopper\"", "\"auto\", \"ampere\"", ""});
-  } else if (problems.empty()) {
-    problems.push_back(
-        {"/tile",
-         fmt::format("streams serve the fewest tokens of the spec, M = {}, and none of "
-                     "them has this tile",
-                     spec.shape.m_min),
-         "", "no tile, or another path", ""});
+  reasons.unless(
+      has_bulk_copies(target), "", "it needs bulk copies, which GPUs have from sm_90 on",
+      [&] { return fmt::format("sm_{}", target.arch()); }, "sm_90 and up");
+  refuse_found_scales(spec, reasons);
+  const bool has_bytes = spec.has_byte_activations();
+  if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
+    refuse_path(spec, "the spec asks for another path", "\"hopper\", \"auto\"", reasons);
+  } else if (spec.path == Path::kAuto && sets_any(spec.tile) && !has_bytes) {
+    refuse_path(spec, "the spec sets a tile without the path hopper", "\"hopper\"", reasons);
   }
-  return problems;
+  reasons.unless(!spec.tile.warps_n, "/tile/warps_n", "the spec's tile has warps along N",
+                 spec.tile.warps_n.value_or(0), "no such field");
+  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
+                 "it has no float zero points", "\"float\"", "\"none\", \"int\"");
+  reasons.unless(!has_bytes || decodes_to_bytes(spec), "/weight/bits",
+                 "its tokens of 8 bits meet weights of 4", spec.weight.bits, 4);
+  static_assert(kMostStreamTokens == 16, "the next line says so");
+  reasons.unless(m.max <= kMostStreamTokens, "/shape/m/1", "it serves up to 16 tokens",
+                 spec.shape.m_max, "at most 16");
+  return reasons.take();
 }
 
-std::vector<Problem> refuse_byte_stream_tile() {
-  return {{"/tile", fmt::format("no stream has this tile, {}", kNothingElse), "",
-           "a tile of streams that fits into the shared memory, with the path hopper", ""}};
-}
-
-std::vector<Problem> refuse_long_rows(const Plan& plan, const MRange& m, std::int64_t most) {
-  const std::string fewer = most > 0 ? fmt::format("M up to {}, ", most) : "";
-  return {{"/shape/k",
-           fmt::format("with M = {} such long rows of X do not fit into the {} bytes of shared "
-                       "memory of a thread block, {}",
-                       m.max, plan.target.shared_per_block, kNothingElse),
-           fmt::format("{}", plan.spec.gemm().shape.k),
-           fmt::format("shorter rows, {}or activations of 16 bits", fewer), ""}};
+std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, const MRange& m) {
+  const GemmSpec& spec = plan.spec.gemm();
+  // A spec of 16 bits that a stream serves with its fewest tokens may have other kernels for more.
+  if (!spec.has_byte_activations() && m.min > spec.shape.m_min) return {};
+  if (!sets_any(spec.tile)) return refuse_long_rows(family, plan, m);
+  Reasons reasons;
+  reasons.unless(false, "/tile", fmt::format("no stream of M = {} has this tile", m.max), "",
+                 "no tile, or one of streams that fits into the shared memory");
+  return reasons.take();
 }
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// Why the path hopper, which a spec asks for, has no stream.
+// Why a stream does not serve a spec.
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_REFUSE_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_REFUSE_H_
 
@@ -9,11 +9,9 @@
 
 namespace heddle {
 
-std::vector<Problem> refuse_stream(const GemmSpec& spec);
-// Why X of eight bits, which no other family multiplies by such weights there, has none: of the
-// spec's tile, and of M tokens. `most`: tokens that a stream serves, 0 if it serves none.
-std::vector<Problem> refuse_byte_stream_tile();
-std::vector<Problem> refuse_long_rows(const Plan& plan, const MRange& m, std::int64_t most);
+// As GemmFamily::exclusions() and refusals(), of the family of 16 bits or of 8.
+std::vector<Problem> stream_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
+std::vector<Problem> stream_refusals(const Family& family, const Plan& plan, const MRange& m);
 
 }  // namespace heddle
 

@@ -8,6 +8,7 @@
 
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/stream/candidates.h"
+#include "generator/families/stream/refuse.h"
 #include "stream/config.h"
 
 namespace heddle {
@@ -24,14 +25,15 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
   std::string tile_text(const PlannedKernel& kernel) const override;
   std::string label(const PlannedKernel& kernel) const override;
 
+  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
+                                  const MRange& m) const override {
+    return stream_exclusions(spec, target, m);
+  }
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return stream_candidates(*this, plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return stream_refusals(*this, plan, m);
-  }
-  std::string why_none(const Plan& plan, const MRange& m) const override {
-    return why_no_stream(plan, m);
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

@@ -256,52 +256,26 @@ class Candidates {
   int least_refused_bytes_ = std::numeric_limits<int>::max();  // shared memory of their tile
 };
 
-// Tiles that bulk copies feed: on the generation that they were measured on; and where the spec
-// asks for the path hopper with warps along N, which other kernels of that path do not have.
-bool has_bulk(const Plan& plan) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (spec.path == Path::kHopper && spec.tile.warps_n) return true;
-  const bool open =
-      (spec.path == Path::kAuto || spec.path == Path::kHopper) && !sets_any(spec.tile);
-  return open && is_hopper(plan.target) && spec.weight.zero_point != ZeroPoint::kFloat &&
-         (!spec.pre_scale || spec.act_order);
+// The newest feeder that the target and the spec have.
+Feeder feeder_of(const GemmSpec& spec, const Target& target) {
+  if (has_bulk_tiles(spec, target)) return Feeder::kBulk;
+  const bool turing = spec.path == Path::kTuring || !has_async_copies(target);
+  return turing ? Feeder::kRegisters : Feeder::kAsync;
 }
 
-// Why none of its tiles finds the scales of Y that the spec asks for; null where one may, or it
-// asks for none.
-const char* why_no_groups(const Plan& plan) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (!finds_output_scales(spec)) return nullptr;
-  const bool by_wgmma = has_wgmma(plan.target) && spec.weight.zero_point != ZeroPoint::kFloat &&
-                        (!spec.pre_scale || spec.act_order);
-  if (spec.path == Path::kAuto && by_wgmma) {
-    return "on sm_90 wgmma finds the scales of 128 outputs, unless the spec asks for an older path";
-  }
-  return has_bulk(plan) ? "its tiles that bulk copies feed do not find the scale of 128 outputs"
-                        : nullptr;
-}
-
-// One feeder: the newest that the target and the spec have.
 Candidates candidates_with(const Plan& plan, const MRange& m, bool any_tile) {
   Candidates candidates(plan, m, any_tile);
-  const GemmSpec& spec = plan.spec.gemm();
-  if (why_no_groups(plan) != nullptr) return candidates;
-  const bool turing = spec.path == Path::kTuring || !has_async_copies(plan.target);
-  if (has_bulk(plan)) {
-    const bool asked = spec.path == Path::kHopper && spec.tile.warps_n;
-    if (asked || m.max <= kMostBulkTokens) candidates.add_all(Feeder::kBulk);
-  } else if (spec.path != Path::kHopper) {
-    candidates.add_all(turing ? Feeder::kRegisters : Feeder::kAsync);
-  }
+  candidates.add_all(feeder_of(plan.spec.gemm(), plan.target));
   return candidates;
 }
 
-// A tile of the user's that no registers hold is built all the same. So is a slow one where no
-// other family may serve and the GPU has few registers or little shared memory.
+// A tile of the user's that no registers hold is built all the same. So is a slow one where none is
+// fast, since the GPU has few registers or little shared memory; but none that bulk copies feed.
 Candidates candidates_of(const Plan& plan, const MRange& m) {
   Candidates candidates = candidates_with(plan, m, false);
-  const bool must_serve = sets_any(plan.spec.gemm().tile) || !has_bulk(plan);
-  if (candidates.empty() && must_serve) return candidates_with(plan, m, true);
+  const bool may_be_slow =
+      sets_any(plan.spec.gemm().tile) || !has_bulk_tiles(plan.spec.gemm(), plan.target);
+  if (candidates.empty() && may_be_slow) return candidates_with(plan, m, true);
   return candidates;
 }
 
@@ -316,26 +290,6 @@ bool tile_fits_twice(const Target& target, const TilesConfig& c) {
 
 std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take();
-}
-
-std::string why_no_tiles(const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (const char* why = why_no_groups(plan)) return why;
-  if (spec.path == Path::kHopper && !is_hopper(plan.target)) {
-    return "the spec asks for the path hopper, of which it has tiles on sm_90 alone";
-  }
-  static_assert(kMostBulkTokens == 64, "the next line says so");
-  if (m.max > kMostBulkTokens && has_bulk(plan)) {
-    return "on sm_90 bulk copies feed its tiles, which then have up to 64 tokens";
-  }
-  if (spec.path == Path::kHopper && !has_bulk(plan)) {
-    return sets_any(spec.tile)
-               ? "the spec sets a tile without warps_n, which of the path hopper is one of the "
-                 "other families"
-               : "its tiles of the path hopper have no float zero points, and pre_scale with "
-                 "act_order alone";
-  }
-  return "no tile of it serves this spec on this target";
 }
 
 std::vector<Problem> tiles_refusals(const Plan& plan, const MRange& m) {

@@ -3,7 +3,6 @@
 #define HEDDLE_GENERATOR_FAMILIES_TILES_CANDIDATES_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "generator/families/fields.h"
@@ -19,8 +18,6 @@ bool tile_fits_twice(const Target& target, const device::TilesConfig& config);
 // As GemmFamily::candidates() and refusals().
 std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> tiles_refusals(const Plan& plan, const MRange& m);
-// As GemmFamily::why_none().
-std::string why_no_tiles(const Plan& plan, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& tiles_cost_parameters();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "generator/families/gemm_config.h"
 #include "generator/families/mma_tile.h"
+#include "generator/families/tile_fields.h"
 #include "generator/families/tiles/sums.h"
 #include "generator/target/capabilities.h"
 
@@ -10,6 +12,59 @@ namespace heddle {
 
 using device::Feeder;
 using device::TilesConfig;
+
+namespace {
+
+bool wants_bulk_tile(const GemmSpec& spec) {
+  return spec.path == Path::kHopper && spec.tile.warps_n.has_value();
+}
+
+// What a spec asks for the path hopper with that no tile fed by bulk copies has.
+void refuse_bulk_spec(const GemmSpec& spec, Reasons& reasons) {
+  const char* const allowed = "\"auto\", \"ampere\"";
+  if (spec.weight.zero_point == ZeroPoint::kFloat) {
+    refuse_path(spec, "tiles fed by bulk copies know no float zero points", allowed, reasons);
+  }
+  if (takes_pre_scale(spec)) {
+    refuse_path(spec, "tiles fed by bulk copies know no pre_scale without act_order", allowed,
+                reasons);
+  }
+}
+
+}  // namespace
+
+bool has_bulk_tiles(const GemmSpec& spec, const Target& target) {
+  if (wants_bulk_tile(spec)) return true;
+  const bool is_open =
+      (spec.path == Path::kAuto || spec.path == Path::kHopper) && !sets_any(spec.tile);
+  return is_open && is_hopper(target) && spec.weight.zero_point != ZeroPoint::kFloat &&
+         !takes_pre_scale(spec);
+}
+
+std::vector<Problem> tiles_exclusions(const GemmSpec& spec, const Target& target, const MRange& m) {
+  Reasons reasons;
+  const bool has_bulk = has_bulk_tiles(spec, target);
+  reasons.unless(!has_bulk || !finds_output_scales(spec), "/output/granularity",
+                 "its tiles that bulk copies feed do not find the scale of 128 outputs",
+                 "\"group\"", "\"tensor\", or Y of 16 bits");
+  if (has_bulk && !wants_bulk_tile(spec)) {
+    static_assert(kMostBulkTokens == 64, "the next line says so");
+    reasons.unless(m.max <= kMostBulkTokens, "/shape/m/1",
+                   "on sm_90 bulk copies feed its tiles, which then have up to 64 tokens",
+                   spec.shape.m_max, "at most 64");
+  }
+  if (spec.path != Path::kHopper || has_bulk) return reasons.take();
+  if (!is_hopper(target)) {
+    refuse_path(spec, "the spec asks for the path hopper, of which it has tiles on sm_90 alone",
+                "\"ampere\", \"auto\"", reasons);
+    return reasons.take();
+  }
+  refuse_bulk_spec(spec, reasons);
+  reasons.unless(!sets_any(spec.tile), "/tile/warps_n",
+                 "the spec sets a tile without warps_n, which its tiles of the path hopper have",
+                 "", "1 and up");
+  return reasons.take();
+}
 
 std::vector<Problem> refuse_tile(const TilesConfig& c, const GemmSpec& spec, const Target& target,
                                  std::int64_t m_max) {
@@ -27,12 +82,7 @@ std::vector<Problem> refuse_bulk(const TilesConfig& c, const GemmSpec& spec, con
       is_hopper(target), "/tile/warps_n",
       "the tiles of the path hopper that have warps along N are for sm_90",
       [&] { return fmt::format("sm_{}", target.arch()); }, "sm_90");
-  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
-                 "tiles fed by bulk copies know no float zero points", "\"hopper\"",
-                 "\"auto\", \"ampere\"");
-  reasons.unless(!spec.pre_scale || spec.act_order, "/path",
-                 "tiles fed by bulk copies know no pre_scale without act_order", "\"hopper\"",
-                 "\"auto\", \"ampere\"");
+  refuse_bulk_spec(spec, reasons);
   reasons.unless(m_max <= kMostBulkTokens, "/tile/warps_n",
                  "tiles fed by bulk copies serve few tokens", m_max,
                  [&] { return fmt::format("up to {}", kMostBulkTokens); });

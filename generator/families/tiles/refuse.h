@@ -14,6 +14,13 @@ namespace heddle {
 // Tokens of a tile that bulk copies feed.
 inline constexpr std::int64_t kMostBulkTokens = 64;
 
+// Whether bulk copies feed the tiles for this spec: on sm_90, where it leaves the tile open; and
+// where it asks for the path hopper with warps along N.
+bool has_bulk_tiles(const GemmSpec& spec, const Target& target);
+
+// As GemmFamily::exclusions().
+std::vector<Problem> tiles_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
+
 // Every reason why this tile cannot be built for so many tokens; empty if it can.
 std::vector<Problem> refuse_tile(const device::TilesConfig& config, const GemmSpec& spec,
                                  const Target& target, std::int64_t m_max);

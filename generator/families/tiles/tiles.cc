@@ -8,6 +8,7 @@
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/mma_tile.h"
 #include "generator/families/tiles/candidates.h"
+#include "generator/families/tiles/refuse.h"
 
 namespace heddle {
 namespace {
@@ -100,14 +101,15 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 
+  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
+                                  const MRange& m) const override {
+    return tiles_exclusions(spec, target, m);
+  }
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return tiles_candidates(plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return tiles_refusals(plan, m);
-  }
-  std::string why_none(const Plan& plan, const MRange& m) const override {
-    return why_no_tiles(plan, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return tiles_cost_parameters();

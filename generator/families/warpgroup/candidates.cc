@@ -22,7 +22,6 @@ namespace {
 using device::WarpgroupConfig;
 using A = KernelArgument;
 
-constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
 // Warpgroups that multiply. Four have a row tile each, where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
@@ -248,30 +247,9 @@ class Candidates {
   int least_refused_bytes_ = 0;  // of a stage of their tile
 };
 
-// Why wgmma serves none of these tokens of the spec, whatever its shape; null where it may.
-const char* why_excluded(const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  // Other architectures have other instructions. Factors of the columns of X would have to meet the
-  // tokens after the tensor copy, float zero points the sums of the tokens.
-  if (!has_wgmma(plan.target)) return "it needs wgmma, which sm_90 alone has";
-  if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
-  if (spec.pre_scale && !spec.act_order) return "it cannot scale the columns of X";
-  static_assert(kFewestTokens == 9, "the next line says so");
-  // What no other family serves: X of eight bits, and scales of Y that are found.
-  const bool alone = spec.has_byte_activations() || finds_output_scales(spec);
-  if (m.max < kFewestTokens && !alone) return "it serves 9 tokens and more";
-  if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
-    return "the spec asks for another path";
-  }
-  // A tile of the user's is one of mma.sync, unless the path says otherwise.
-  return spec.path == Path::kAuto && sets_any(spec.tile) && !alone
-             ? "the spec sets a tile without the path hopper"
-             : nullptr;
-}
-
 Candidates candidates_of(const Plan& plan, const MRange& m) {
   Candidates candidates(plan, m);
-  if (why_excluded(plan, m) == nullptr) candidates.add_all();
+  candidates.add_all();
   return candidates;
 }
 
@@ -283,11 +261,6 @@ std::vector<PlannedKernel> warpgroup_candidates(const Plan& plan, const MRange& 
 
 std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take_problems();
-}
-
-std::string why_no_warpgroup(const Plan& plan, const MRange& m) {
-  if (const char* why = why_excluded(plan, m)) return why;
-  return "no tile of it serves this spec on this target";
 }
 
 void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {

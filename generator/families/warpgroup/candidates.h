@@ -3,7 +3,6 @@
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_CANDIDATES_H_
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "generator/families/fields.h"
@@ -15,8 +14,6 @@ namespace heddle {
 // As GemmFamily::candidates() and refusals().
 std::vector<PlannedKernel> warpgroup_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m);
-// As GemmFamily::why_none().
-std::string why_no_warpgroup(const Plan& plan, const MRange& m);
 
 // Has clusters of so many blocks read the tokens of neighbouring tiles once.
 void wgmma_share_tokens(int cluster, device::WarpgroupConfig& config);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "generator/families/gemm_config.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/tile_fields.h"
 #include "generator/families/warpgroup/stage.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 
@@ -23,6 +26,8 @@ bool leaves_few_registers(const device::WarpgroupConfig& c) {
 }
 
 namespace {
+
+constexpr std::int64_t kFewestTokens = 9;
 
 // Whether sums of INT8 become FP32 group by group: while they do, both forms have registers, beside
 // the addresses and words of no more than one row tile.
@@ -54,6 +59,32 @@ int most_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
 }
 
 }  // namespace
+
+std::vector<Problem> wgmma_exclusions(const GemmSpec& spec, const Target& target, const MRange& m) {
+  Reasons reasons;
+  reasons.unless(
+      has_wgmma(target), "", "it needs wgmma, which sm_90 alone has",
+      [&] { return fmt::format("sm_{}", target.arch()); }, "sm_90");
+  // Float zero points would have to meet the sums of the tokens, factors of the columns of X the
+  // tokens after the tensor copy.
+  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
+                 "it has no float zero points", "\"float\"", "\"none\", \"int\"");
+  reasons.unless(!takes_pre_scale(spec), "/activation/pre_scale",
+                 "it cannot scale the columns of X", "true", "false, or act_order");
+  if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
+    refuse_path(spec, "the spec asks for another path", "\"hopper\", \"auto\"", reasons);
+  }
+  // Few tokens waste most of its products, and what a tile of 16 bits is the path says. With codes
+  // of eight bits, and where it finds the scales of Y, it takes any tokens and any tile.
+  if (spec.has_byte_activations() || finds_output_scales(spec)) return reasons.take();
+  static_assert(kFewestTokens == 9, "the next lines say so");
+  reasons.unless(m.max >= kFewestTokens, "/shape/m/0", "it serves 9 tokens and more",
+                 spec.shape.m_min, "9 and more");
+  if (spec.path == Path::kAuto && sets_any(spec.tile)) {
+    refuse_path(spec, "the spec sets a tile without the path hopper", "\"hopper\"", reasons);
+  }
+  return reasons.take();
+}
 
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                                   const device::WarpgroupConfig& c) {

@@ -29,6 +29,9 @@ bool leaves_few_registers(const device::WarpgroupConfig& config);
 // Whether two warpgroups may share a row tile of so many tokens.
 constexpr bool wgmma_shares_rows(int tokens) { return tokens >= 32 && tokens <= 128; }
 
+// As GemmFamily::exclusions().
+std::vector<Problem> wgmma_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
+
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                                   const device::WarpgroupConfig& config);

@@ -14,6 +14,7 @@
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/cost.h"
 #include "generator/families/warpgroup/kernel.h"
+#include "generator/families/warpgroup/refuse.h"
 #include "generator/families/warpgroup/shares.h"
 #include "generator/families/warpgroup/stage.h"
 #include "generator/spec/byte_meaning.h"
@@ -123,14 +124,16 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
     return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, stage_columns(c), c.stages);
   }
 
+  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
+                                  const MRange& m) const override {
+    return wgmma_exclusions(spec, target, m);
+  }
+  bool owns_tiles_without_path() const noexcept override { return true; }
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return warpgroup_candidates(plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return warpgroup_refusals(plan, m);
-  }
-  std::string why_none(const Plan& plan, const MRange& m) const override {
-    return why_no_warpgroup(plan, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return warpgroup_cost_parameters();

@@ -219,10 +219,14 @@ TEST(ExplainChoice, SaysWhoFindsScalesOfOutputs) {
     EXPECT_EQ(why_no(family, spec, "h200", 1),
               "its threads do not meet to find the scale of 128 outputs");
   }
-  EXPECT_EQ(why_no("tiles", spec, "h200", 1).rfind("on sm_90 wgmma finds", 0), 0U);
   EXPECT_EQ(why_no("tiles", spec, "a100", 1), "");
-  spec.path = Path::kHopper;
-  EXPECT_EQ(why_no("tiles", spec, "h200", 1).rfind("its tiles that bulk copies feed", 0), 0U);
+  for (const Path path : {Path::kAuto, Path::kHopper}) {
+    spec.path = path;
+    EXPECT_EQ(why_no("tiles", spec, "h200", 1).rfind("its tiles that bulk copies feed", 0), 0U);
+  }
+  spec.path = Path::kAuto;
+  spec.tile.m = 64;
+  EXPECT_EQ(why_no("tiles", spec, "h200", 1), "the spec's tile is one of warpgroup");
 }
 
 }  // namespace

@@ -104,14 +104,23 @@ TEST(ByteTiles, RefuseByName) {
       {with_path(fp8, Path::kTuring), "h100", "the path turing has no FP8"},
       {with_path(int8, Path::kAmpere), "sm_75", "no cp.async"},
       {with_path(int8, Path::kHopper), "a100", "no bulk copies"},
-      {with_path(int8, Path::kHopper), "b200", "on sm_90 alone"},
-      {block_gemm(256, 512), "rtx4090", "/weight/group_rows: scales of blocks meet"},
-      {with_path(block_gemm(256, 512), Path::kAmpere), "h100", "/path: scales of blocks have"},
+      {with_path(int8, Path::kHopper), "b200",
+       "/path: byte_tiles: it has no kernels of the path hopper, got \"hopper\"; allowed: "
+       "\"ampere\""},
+      {block_gemm(256, 512), "rtx4090", "/weight/group_rows: byte_tiles: its sums meet"},
+      {block_gemm(256, 512), "rtx4090",
+       "warpgroup: it needs wgmma, which sm_90 alone has, got sm_89"},
+      {with_path(block_gemm(256, 512), Path::kAmpere), "h100",
+       "/path: warpgroup: the spec asks for another path, got \"ampere\"; allowed: \"hopper\""},
       {four_bit_gemm(256, 512, DType::kInt8), "a100",
-       "/weight/bits: weights of 4 bits times X of 8 bits need bulk copies"},
-      {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200", "/shape/m/1: wgmma alone"},
+       "/weight/bits: byte_tiles: it multiplies weights of 8 bits, got 4; allowed: 8"},
+      {four_bit_gemm(256, 512, DType::kInt8), "a100",
+       "/activation/dtype: other families multiply values of 16 bits, got \"int8\"; allowed: "
+       "\"fp16\""},
+      {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200",
+       "/shape/m/1: byte_stream: it serves up to 16 tokens, got 65536; allowed: at most 16"},
       {with_path(four_bit_gemm(256, 512, DType::kInt8), Path::kTuring), "h100",
-       "/path: weights of"},
+       "/path: warpgroup: the spec asks for another path"},
   };
   for (const auto& one : cases) {
     EXPECT_NE(refusal(one.spec, one.target).find(one.says), std::string::npos)
@@ -205,10 +214,10 @@ TEST(ByteTiles, SayWhyThereAreNone) {
     return std::string();
   };
   EXPECT_EQ(why(small_spec(), "a100"), "it multiplies codes of 8 bits");
-  EXPECT_NE(why(byte_gemm(256, 512, DType::kInt8), "h100").find("on sm_90 wgmma"),
+  EXPECT_NE(why(byte_gemm(256, 512, DType::kInt8), "h100").find("its time is not known"),
             std::string::npos);
-  EXPECT_NE(why(block_gemm(256, 512), "h100").find("wgmma alone"), std::string::npos);
-  EXPECT_NE(why(four_bit_gemm(256, 512, DType::kInt8), "h100").find("weights of 4 bits"),
+  EXPECT_NE(why(block_gemm(256, 512), "h100").find("not of blocks"), std::string::npos);
+  EXPECT_NE(why(four_bit_gemm(256, 512, DType::kInt8), "h100").find("weights of 8 bits"),
             std::string::npos);
   EXPECT_EQ(why(byte_gemm(256, 512, DType::kInt8), "a100"), "");
 }

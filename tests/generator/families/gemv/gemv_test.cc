@@ -7,6 +7,7 @@
 
 #include "gemv/config.h"
 #include "generator/families/registry.h"
+#include "generator/planner/serving.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -23,10 +24,13 @@ GemmSpec spec_for(std::int64_t m, std::int64_t n = 896, std::int64_t k = 4864) {
 }
 
 std::vector<PlannedKernel> candidates(const GemmSpec& spec, const char* target) {
-  return gemv().candidates(unplanned(spec, target_from_name(target)), {1, spec.shape.m_max});
+  const MRange m{1, spec.shape.m_max};
+  const Plan plan = unplanned(spec, target_from_name(target));
+  if (!gemv().exclusions(spec, plan.target, m).empty()) return {};
+  return gemv().candidates(plan, m);
 }
 std::string why_none(const GemmSpec& spec, const char* target) {
-  return gemv().why_none(unplanned(spec, target_from_name(target)), {1, spec.shape.m_max});
+  return why_none(gemv(), unplanned(spec, target_from_name(target)), {1, spec.shape.m_max});
 }
 
 TEST(Gemv, ServesOneTokenOnEveryGpu) {

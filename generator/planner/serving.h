@@ -1,0 +1,38 @@
+// Which families may serve a gemm, and what the user reads where none does: each family says why it
+// cannot, and here all of that becomes one refusal.
+#ifndef HEDDLE_GENERATOR_PLANNER_SERVING_H_
+#define HEDDLE_GENERATOR_PLANNER_SERVING_H_
+
+#include <string>
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+#include "heddle/inspect/plan.h"
+
+namespace heddle {
+
+// The families to ask for candidates, in the order of the registry: those without exclusions, or
+// the one that the spec's tile belongs to.
+std::vector<const GemmFamily*> serving_families(const GemmSpec& spec, const Target& target,
+                                                const MRange& m);
+
+// Every reason why no kernel exists for this pair, whatever the tile: what the target lacks, and
+// what each family does not serve. Empty if there may be one.
+std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
+
+// Why none of the families that may serve these M has a kernel; empty where none of them insists on
+// one. Precondition: they have no candidates.
+std::vector<Problem> tile_refusals(const Plan& plan, const MRange& m);
+
+// Throws Error(kUnsupported) with every reason why no family has a candidate for these M.
+[[noreturn]] void throw_refusals(const Plan& plan, const MRange& m);
+
+// Why the family has no candidate, for people: its own words.
+std::string why_none(const GemmFamily& family, const Plan& plan, const MRange& m);
+
+// The plan with the path before hopper.
+Plan with_older_path(const Plan& plan);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLANNER_SERVING_H_
