@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "heddle/inspect/plan.h"
-#include "runtime/c_api.h"
+#include "runtime/c_api/call.h"
 
 namespace heddle::c_api {
 

@@ -4,10 +4,10 @@
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
 #include "heddle/kernel.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_parameters.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/parameters.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/row_transform_launch.h"
 
 namespace heddle::c_api {

@@ -1,5 +1,5 @@
-// The C API of what a checkpoint has. Its bytes are in c_api_checkpoint_bytes.cc.
-#include "runtime/c_api_checkpoint.h"
+// The C API of what a checkpoint has. Its bytes are in checkpoint_bytes.cc.
+#include "runtime/c_api/checkpoint.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 
 #include "checkpoint/tensor.h"
 #include "generator/spec/document.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 using heddle::CheckpointLayer;
 using heddle::CheckpointTensor;

@@ -12,7 +12,7 @@
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
-#include "runtime/c_api.h"
+#include "runtime/c_api/call.h"
 
 namespace heddle::c_api {
 

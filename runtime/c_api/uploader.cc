@@ -1,8 +1,8 @@
 // The C API of uploads to the device.
 #include "heddle/c/checkpoint.h"
 #include "heddle/uploader.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_checkpoint.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/checkpoint.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;

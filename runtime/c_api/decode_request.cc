@@ -7,8 +7,8 @@
 
 #include "generator/decode/json.h"
 #include "generator/spec/document.h"
-#include "runtime/c_api_decode.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/decode.h"
+#include "runtime/c_api/structs.h"
 
 namespace heddle::c_api {
 namespace {

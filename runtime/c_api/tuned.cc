@@ -5,8 +5,8 @@
 #include <iterator>
 #include <map>
 
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;

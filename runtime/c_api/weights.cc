@@ -12,8 +12,8 @@
 #include "generator/spec/document.h"
 #include "generator/spec/words.h"
 #include "heddle/weights.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/structs.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;

@@ -3,8 +3,8 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/gemm_launch.h"
 #include "runtime/weight_op_launch.h"
 

@@ -3,8 +3,8 @@
 
 #include "generator/model/model_json.h"
 #include "heddle/model.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 struct heddle_model {
   explicit heddle_model(heddle::Model model_)

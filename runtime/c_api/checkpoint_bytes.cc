@@ -1,4 +1,4 @@
-// The C API of a checkpoint's bytes on the host. Uploads are in c_api_uploader.cc.
+// The C API of a checkpoint's bytes on the host. Uploads are in uploader.cc.
 #include <fmt/format.h>
 
 #include <functional>
@@ -6,8 +6,8 @@
 
 #include "generator/spec/document.h"
 #include "heddle/error.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_checkpoint.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/checkpoint.h"
 
 using heddle::CheckpointLayer;
 using heddle::c_api::guarded;

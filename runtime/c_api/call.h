@@ -1,6 +1,6 @@
 // What the files of the C API share: handles, and the way from exceptions to statuses.
-#ifndef HEDDLE_RUNTIME_C_API_H_
-#define HEDDLE_RUNTIME_C_API_H_
+#ifndef HEDDLE_RUNTIME_C_API_CALL_H_
+#define HEDDLE_RUNTIME_C_API_CALL_H_
 
 #include <cstdint>
 #include <mutex>
@@ -98,4 +98,4 @@ inline DeviceOutput memory_of(const heddle_output& output) noexcept {
 
 }  // namespace heddle::c_api
 
-#endif  // HEDDLE_RUNTIME_C_API_H_
+#endif  // HEDDLE_RUNTIME_C_API_CALL_H_

@@ -4,9 +4,9 @@
 #include "generator/families/gemm_config.h"
 #include "generator/operations/operation.h"
 #include "heddle/c/launch.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_parameters.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/parameters.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/tensor_maps.h"
 

@@ -1,11 +1,11 @@
-// The C API: runtimes and kernels. Errors are in c_api_error.cc, launches in c_api_launch.cc.
-#include "runtime/c_api.h"
+// The C API: runtimes and kernels. Errors are in error.cc, launches in launch.cc.
+#include "runtime/c_api/call.h"
 
 #include <utility>
 
 #include "heddle/inspect/plan.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 namespace heddle::c_api {
 namespace {

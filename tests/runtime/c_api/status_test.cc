@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "runtime/c_api.h"
+#include "runtime/c_api/call.h"
 
 namespace heddle {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "generator/families/family.h"
 #include "heddle/inspect/source.h"
-#include "runtime/c_api_decode.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/decode.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/gemm_launch.h"
 
 struct heddle_source {

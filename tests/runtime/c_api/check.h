@@ -1,6 +1,6 @@
 /* What the C99 tests of heddle/heddle.h share. */
-#ifndef HEDDLE_TESTS_C_API_CHECK_H_
-#define HEDDLE_TESTS_C_API_CHECK_H_
+#ifndef HEDDLE_TESTS_RUNTIME_C_API_CHECK_H_
+#define HEDDLE_TESTS_RUNTIME_C_API_CHECK_H_
 
 #include <stddef.h>
 #include <stdio.h>
@@ -130,4 +130,4 @@ void test_tuned_sets(void);
 void test_codes_beyond_their_bits(void);
 void test_plain_weights(void);
 
-#endif /* HEDDLE_TESTS_C_API_CHECK_H_ */
+#endif /* HEDDLE_TESTS_RUNTIME_C_API_CHECK_H_ */

@@ -6,8 +6,8 @@
 
 #include "generator/target/check_target.h"
 #include "heddle/spec.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 struct heddle_spec {
   explicit heddle_spec(heddle::Spec spec_)

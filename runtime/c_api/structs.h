@@ -9,7 +9,7 @@
 
 #include "heddle/c/checkpoint.h"
 #include "heddle/heddle.h"
-#include "runtime/c_api.h"
+#include "runtime/c_api/call.h"
 
 namespace heddle::c_api {
 

@@ -8,7 +8,7 @@
 
 #include "heddle/kv_cache.h"
 #include "heddle/spec.h"
-#include "runtime/c_api.h"
+#include "runtime/c_api/call.h"
 
 namespace heddle::c_api {
 

@@ -9,8 +9,8 @@
 #include "heddle/c/kv.h"
 #include "heddle/inspect/kv_codec.h"
 #include "heddle/model.h"
-#include "runtime/c_api_kv.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/kv.h"
+#include "runtime/c_api/structs.h"
 
 struct heddle_kv_format {
   explicit heddle_kv_format(heddle::Spec spec_)

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "heddle/version.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/structs.h"
 
 namespace heddle::c_api {
 

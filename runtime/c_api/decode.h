@@ -6,7 +6,7 @@
 
 #include "heddle/c/decode.h"
 #include "heddle/inspect/decode_plan.h"
-#include "runtime/c_api.h"
+#include "runtime/c_api/call.h"
 
 namespace heddle::c_api {
 

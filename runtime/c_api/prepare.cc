@@ -1,7 +1,7 @@
 // The C API of kernels of which the urgent ones are made first.
 #include "heddle/c/prepare.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 struct heddle_preparation {
   heddle::Preparation preparation;

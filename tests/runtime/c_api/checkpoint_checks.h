@@ -1,5 +1,5 @@
-#ifndef HEDDLE_TESTS_C_API_CHECKPOINT_CHECKS_H_
-#define HEDDLE_TESTS_C_API_CHECKPOINT_CHECKS_H_
+#ifndef HEDDLE_TESTS_RUNTIME_C_API_CHECKPOINT_CHECKS_H_
+#define HEDDLE_TESTS_RUNTIME_C_API_CHECKPOINT_CHECKS_H_
 
 #include "heddle/c/checkpoint.h"
 
@@ -10,4 +10,4 @@ void test_unserved_layers(void);
 /* `checkpoint`: of one layer, "model.proj". */
 void test_uploads(const heddle_checkpoint* checkpoint);
 
-#endif /* HEDDLE_TESTS_C_API_CHECKPOINT_CHECKS_H_ */
+#endif /* HEDDLE_TESTS_RUNTIME_C_API_CHECKPOINT_CHECKS_H_ */

@@ -1,5 +1,5 @@
 // The C API of decode plans.
-#include "runtime/c_api_decode.h"
+#include "runtime/c_api/decode.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "generator/layout/packable.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 struct heddle_decode_plan {
   explicit heddle_decode_plan(heddle::DecodePlan plan_) : plan(std::move(plan_)) {}

@@ -1,5 +1,5 @@
 // Structs of the C API between callers and libraries of different versions.
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/structs.h"
 
 #include <gtest/gtest.h>
 

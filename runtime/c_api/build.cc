@@ -9,8 +9,8 @@
 #include "heddle/error.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/source.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/structs.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;

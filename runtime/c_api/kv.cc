@@ -1,5 +1,5 @@
 // The C API of key-value caches.
-#include "runtime/c_api_kv.h"
+#include "runtime/c_api/kv.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
 #include "heddle/kernel.h"
-#include "runtime/c_api.h"
-#include "runtime/c_api_handles.h"
-#include "runtime/c_api_parameters.h"
-#include "runtime/c_api_structs.h"
+#include "runtime/c_api/call.h"
+#include "runtime/c_api/handles.h"
+#include "runtime/c_api/parameters.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/decode_attention_launch.h"
 #include "runtime/kv_append_launch.h"
 
