@@ -47,31 +47,22 @@ static void write_file(const char* folder, heddle_text name, const void* data, s
 
 /* The specs of the model, as texts that live as long as it. */
 static size_t specs_of(const heddle_model* model, heddle_text** specs) {
-  heddle_model_info info;
-  size_t i = 0;
-  info.struct_size = sizeof info;
-  need(heddle_model_get(model, &info), "model");
-  *specs = calloc(info.kernel_count + 1, sizeof **specs);
+  heddle_text remarks;
+  size_t count = 0, rows = 0, i = 0;
+  need(heddle_model_counts(model, &count, &rows), "model");
+  *specs = calloc(count + 1, sizeof **specs);
   if (*specs == NULL) exit(1);
-  for (i = 0; i < info.kernel_count; ++i) {
+  for (i = 0; i < count; ++i) {
     heddle_model_kernel_info kernel;
     kernel.struct_size = sizeof kernel;
     need(heddle_model_kernel(model, i, &kernel), "spec");
     printf("%s: %s, in %d layers\n", kernel.name.data, kernel.covers.data, (int)kernel.layers);
     (*specs)[i] = kernel.spec;
   }
-  for (i = 0; i < info.unserved_count; ++i) {
-    heddle_model_unserved_info unserved;
-    unserved.struct_size = sizeof unserved;
-    need(heddle_model_unserved(model, i, &unserved), "layer");
-    printf("no kernel for %s: %s\n", unserved.name.data, unserved.reason.data);
-  }
-  for (i = 0; i < info.assumption_count; ++i) {
-    heddle_text assumption;
-    need(heddle_model_assumption(model, i, &assumption), "assumption");
-    printf("assumed: %s\n", assumption.data);
-  }
-  return info.kernel_count;
+  /* What was assumed, and what no kernel serves. */
+  need(heddle_model_remarks(model, &remarks), "remarks");
+  if (remarks.length > 0) puts(remarks.data);
+  return count;
 }
 
 static int32_t show(void* user, const char* kernel_name, size_t done, size_t total) {

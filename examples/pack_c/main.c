@@ -15,13 +15,13 @@ static int failed(void) {
 int main(int argc, char** argv) {
   heddle_checkpoint* checkpoint = NULL;
   heddle_checkpoint_layer_info layer;
-  size_t layers = 0;
+  size_t layers = 0, tensors = 0;
   size_t i;
   if (argc != 2) return 2;
   if (heddle_checkpoint_create(argv[1], strlen(argv[1]), NULL, &checkpoint) != HEDDLE_OK) {
     return failed();
   }
-  heddle_checkpoint_layer_count(checkpoint, &layers);
+  heddle_checkpoint_counts(checkpoint, &layers, &tensors);
   for (i = 0; i < layers; ++i) {
     void* memory;
     layer.struct_size = sizeof layer;

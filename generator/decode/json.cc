@@ -121,22 +121,6 @@ ordered_json ops_json(const std::vector<DecodeOp>& ops) {
   return list;
 }
 
-// What a plan for codes of one's own has beside what the spec of a kernel's plan tells.
-ordered_json request_json(const DecodeRequest& request) {
-  ordered_json j{{"kind", to_string(request.kind)},
-                 {"order", to_string(request.order)},
-                 {"fold_power", request.fold_power},
-                 {"fold_scale", request.fold_scale}};
-  if (request.kind == CodeKind::kFloat) {
-    j["exponent_bits"] = request.exponent_bits;
-    j["mantissa_bits"] = request.mantissa_bits;
-  }
-  if (request.kind == CodeKind::kTable) j["table"] = request.table;
-  if (request.order == ElementOrder::kPermutation) j["permutation"] = request.permutation;
-  if (request.zero_point == ZeroPoint::kInt) j["zero_order"] = to_string(request.zero_order);
-  return j;
-}
-
 // For each element, from its lowest bit on: [word, bit].
 ordered_json places_json(const DecodePlan& plan) {
   ordered_json elements = ordered_json::array();
@@ -150,8 +134,27 @@ ordered_json places_json(const DecodePlan& plan) {
 
 }  // namespace
 
+ordered_json request_json(const DecodeRequest& request) {
+  ordered_json j{{"kind", to_string(request.kind)},   {"bits", request.bits},
+                 {"type", to_string(request.type)},   {"zero_point", to_string(request.zero_point)},
+                 {"dtype", to_string(request.dtype)}, {"order", to_string(request.order)},
+                 {"fold_power", request.fold_power},  {"fold_scale", request.fold_scale}};
+  if (request.kind == CodeKind::kFloat) {
+    j["exponent_bits"] = request.exponent_bits;
+    j["mantissa_bits"] = request.mantissa_bits;
+  }
+  if (request.kind == CodeKind::kTable) j["table"] = request.table;
+  if (request.order == ElementOrder::kPermutation) j["permutation"] = request.permutation;
+  if (request.zero_point == ZeroPoint::kInt) j["zero_order"] = to_string(request.zero_order);
+  return j;
+}
+
 ordered_json decode_json(const DecodePlan& plan) {
-  return {{"bits", plan.request.bits},
+  return {{"request", request_json(plan.request)},
+          {"elements", plan.elements()},
+          {"words", plan.words},
+          {"group_words", plan.group_words},
+          {"bits", plan.request.bits},
           {"type", to_string(plan.request.type)},
           {"dtype", to_string(plan.request.dtype)},
           {"zero_point", to_string(plan.request.zero_point)},
@@ -166,9 +169,6 @@ ordered_json decode_json(const DecodePlan& plan) {
 
 std::string decode_plan_to_json(const DecodePlan& plan) {
   ordered_json j = decode_json(plan);
-  j["request"] = request_json(plan.request);
-  j["words"] = plan.words;
-  j["group_words"] = plan.group_words;
   j["bit_of"] = places_json(plan);
   return j.dump(2);
 }

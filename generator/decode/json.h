@@ -11,6 +11,8 @@ namespace heddle {
 
 // What plan_to_json() says of it.
 nlohmann::ordered_json decode_json(const DecodePlan& plan);
+// What parse_decode_request() reads.
+nlohmann::ordered_json request_json(const DecodeRequest& request);
 
 // The spelling of the enumerators of a request.
 std::string_view to_string(CodeKind kind) noexcept;

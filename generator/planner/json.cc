@@ -4,8 +4,11 @@
 
 #include "generator/families/family.h"
 #include "generator/operations/operation.h"
+#include "generator/target/target_json.h"
+#include "heddle/inspect/kv_codec.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
+#include "heddle/tuned.h"
 
 namespace heddle {
 namespace {
@@ -13,38 +16,69 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json layout_json(const WeightSpec& weight, const WeightLayout& l) {
-  ordered_json json{{"version", layout_version(weight)},
-                    {"row_block", WeightLayout::kRowBlock},
-                    {"chunk_k", WeightLayout::kChunkK},
-                    {"row_blocks", l.row_blocks},
-                    {"chunks_per_row_block", l.chunks_per_row_block},
-                    {"chunk_bytes", l.chunk_bytes},
-                    {"scale_offset", l.scale_offset},
-                    {"zero_offset", l.zero_offset},
-                    {"channel_offset", l.channel_offset},
-                    {"total_bytes", l.total_bytes}};
-  if (l.channel_sum_offset != 0) json["channel_sum_offset"] = l.channel_sum_offset;
-  if (l.block_bytes != 0) json["block_bytes"] = l.block_bytes;
-  return json;
+  return {{"version", layout_version(weight)},
+          {"row_block", WeightLayout::kRowBlock},
+          {"chunk_k", WeightLayout::kChunkK},
+          {"row_blocks", l.row_blocks},
+          {"chunks_per_row_block", l.chunks_per_row_block},
+          {"meta_group", l.meta_group},
+          {"groups_per_chunk", l.groups_per_chunk},
+          {"entry_offset", l.entry_offset},
+          {"chunk_bytes", l.chunk_bytes},
+          {"scale_offset", l.scale_offset},
+          {"scale_bytes", l.scale_bytes},
+          {"zero_offset", l.zero_offset},
+          {"zero_bytes", l.zero_bytes},
+          {"channel_offset", l.channel_offset},
+          {"channel_bytes", l.channel_bytes},
+          {"channel_zero_offset", l.channel_zero_offset},
+          {"channel_sum_offset", l.channel_sum_offset},
+          {"block_bytes", l.block_bytes},
+          {"tensor_offset", l.tensor_offset},
+          {"total_bytes", l.total_bytes}};
 }
 
-ordered_json cache_tensor_json(const KvTensorLayout& layout) {
-  return {{"row_bytes", layout.row_bytes},
+ordered_json cache_tensor_json(const KvTensor& tensor, const KvTensorLayout& layout,
+                               const KvShape& shape) {
+  const std::int64_t tokens = kv_block_tokens(tensor);
+  const std::int64_t rows = tokens * shape.kv_heads;
+  return {{"bits", kv_bits(tensor.dtype)},
+          {"order", to_string(layout.order)},
+          {"row_bytes", layout.row_bytes},
           {"scale_heads", layout.scale_heads},
           {"scale_row_bytes", layout.scale_row_bytes},
           {"scales_of_row", layout.scales_of_row},
           {"scale_tokens", layout.scale_tokens},
-          {"residual_bytes_of_slot", layout.residual_bytes(1)}};
+          {"residual_row_bytes", layout.residual_row_bytes},
+          {"residual_bytes_of_slot", layout.residual_bytes(1)},
+          {"block",
+           {{"tokens", tokens},
+            {"values", rows * shape.head_dim},
+            {"code_bytes", rows * layout.row_bytes},
+            {"scale_bytes", std::int64_t{layout.scale_heads} * layout.scale_row_bytes}}}};
 }
 
 ordered_json cache_json(const Spec& spec) {
   const KvShape shape = spec.kv_shape();
-  const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
+  const KvSpec& kv = spec.kv();
+  const KvCacheLayout layout = kv_cache_layout(kv, shape.kv_heads, shape.head_dim);
   const KvTokenBytes bytes = kv_token_bytes(layout);
-  return {{"k", cache_tensor_json(layout.k)},
-          {"v", cache_tensor_json(layout.v)},
+  return {{"k", cache_tensor_json(kv.k, layout.k, shape)},
+          {"v", cache_tensor_json(kv.v, layout.v, shape)},
           {"code_bytes_of_token", bytes.codes},
           {"scale_bytes_of_token", bytes.scales}};
+}
+
+ordered_json target_json(const Target& target) {
+  ordered_json json{{"name", target.name},
+                    {"arch", compiler_arch(target)},
+                    {"tuned_gpu", tuned_gpu(target)},
+                    {"major", target.major},
+                    {"minor", target.minor}};
+  add_target_facts(target, &json);
+  json["tensor_tflops"] = target.tensor_tflops;
+  json["launch_us"] = target.launch_us;
+  return json;
 }
 
 ordered_json launch_json(const KernelLaunch& launch) {
@@ -86,11 +120,7 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
 
 std::string plan_to_json(const Plan& plan) {
   ordered_json j{{"spec", ordered_json::parse(plan.spec.canonical_json())},
-                 {"target",
-                  {{"name", plan.target.name},
-                   {"arch", compiler_arch(plan.target)},
-                   {"sm_count", plan.target.sm_count},
-                   {"shared_per_block", plan.target.shared_per_block}}}};
+                 {"target", target_json(plan.target)}};
   if (plan.spec.has_weight()) {
     j["layout"] = layout_json(plan.spec.weight(), plan.layout);
     if (plan.decode.elements() != 0) j["decode"] = decode_json(plan.decode);

@@ -130,11 +130,6 @@ HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* k
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
                                                               size_t* bytes);
-/* The plan as one JSON object. Writes at most `capacity` bytes and no zero behind them; *length is
- * that of the whole text, so a capacity of 0 asks for it. */
-HEDDLE_EXPORT heddle_status heddle_kernel_plan(const heddle_kernel* kernel, char* text,
-                                               size_t capacity, size_t* length);
-
 typedef struct heddle_gemm_args {
   size_t struct_size; /* sizeof(heddle_gemm_args) */
   int64_t m;
@@ -282,21 +277,6 @@ HEDDLE_EXPORT heddle_status heddle_row_scale_bytes(const char* spec, size_t spec
 HEDDLE_EXPORT heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
                                                         const heddle_row_transform_args* args,
                                                         void* stream);
-
-/* Bytes of the tensors of a cache, for a spec with a kv block; 0 for what is not stored. Takes the
- * pages and page_tokens of a launch, and refuses those that a launch would refuse: of a paged cache
- * page_tokens is 0 or the spec's page_size, of a contiguous one it is 1 or more. Needs no device.
- */
-typedef struct heddle_kv_bytes {
-  size_t k_codes;
-  size_t k_scales;
-  size_t v_codes;
-  size_t v_scales;
-  size_t k_residual; /* of one slot */
-} heddle_kv_bytes;
-HEDDLE_EXPORT heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length,
-                                                  int64_t pages, int64_t page_tokens,
-                                                  heddle_kv_bytes* bytes);
 
 #ifdef __cplusplus
 }

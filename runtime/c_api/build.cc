@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "generator/render/source_list.h"
@@ -180,18 +181,15 @@ heddle_status heddle_build_index(const heddle_build* build, size_t spec, size_t 
   });
 }
 
-heddle_status heddle_runtime_compiler(heddle_runtime* runtime, heddle_compiler_info* info) {
+heddle_status heddle_runtime_compiler(heddle_runtime* runtime, heddle_text* json) {
   return guarded([&] {
     need(runtime, "runtime");
+    need(json, "json");
     std::call_once(runtime->compiler_once, [&] {
-      runtime->compiler_identity = runtime->runtime.compiler_identity();
-      const std::vector<int> archs = runtime->runtime.compiler_archs();
-      runtime->compiler_archs.assign(archs.begin(), archs.end());
+      const nlohmann::ordered_json compiler{{"identity", runtime->runtime.compiler_identity()},
+                                            {"archs", runtime->runtime.compiler_archs()}};
+      runtime->compiler = compiler.dump();
     });
-    heddle_compiler_info values = {};
-    values.identity = text_of(runtime->compiler_identity);
-    values.archs = runtime->compiler_archs.data();
-    values.arch_count = runtime->compiler_archs.size();
-    write_struct(values, info, "heddle_compiler_info");
+    *json = text_of(runtime->compiler);
   });
 }

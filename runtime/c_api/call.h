@@ -18,8 +18,7 @@ struct heddle_runtime {
   heddle::Runtime runtime;
   // What heddle_runtime_compiler() tells, once it was asked.
   std::once_flag compiler_once{};
-  std::string compiler_identity{};
-  std::vector<std::int32_t> compiler_archs{};
+  std::string compiler{};
 };
 struct heddle_kernel {
   heddle::Kernel kernel;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "checkpoint/reader_json.h"
 #include "checkpoint/tensor.h"
 #include "generator/spec/document.h"
 #include "runtime/c_api/call.h"
@@ -50,11 +51,12 @@ std::vector<std::string> to_cpp(const heddle_text* texts, std::size_t count, con
 heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   heddle::CheckpointOptions options;
   if (from == nullptr) return options;
-  // Callers whose header lacks the field know no other activations.
-  heddle_checkpoint_options older = {};
-  older.activation_bits = 16;
   const heddle_checkpoint_options given =
-      heddle::c_api::read_struct(from, "heddle_checkpoint_options", older);
+      heddle::c_api::read_struct(from, "heddle_checkpoint_options");
+  if (given.reserved != 0) {
+    refuse("api.reserved",
+           fmt::format("reserved of heddle_checkpoint_options is {}; allowed: 0", given.reserved));
+  }
   options.config = heddle::c_api::path_of(view(given.config), "config");
   options.fuse = given.fuse != 0;
   options.choice.keep = to_cpp(given.keep, given.keep_count, "keep");
@@ -67,22 +69,6 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   options.activation_bits = given.activation_bits;
   options.arch = given.arch;
   return options;
-}
-
-const heddle::UnservedLayer& unserved_of(const heddle_checkpoint* checkpoint, std::size_t index) {
-  need(checkpoint, "checkpoint");
-  need_index(index, checkpoint->reader.unserved().size(), "unserved");
-  return checkpoint->reader.unserved()[index];
-}
-
-// Runs work() and sets *count to what it returns.
-template <class Work>
-heddle_status counted(const heddle_checkpoint* checkpoint, size_t* count, const Work& work) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    need(count, "count");
-    *count = work();
-  });
 }
 
 }  // namespace
@@ -146,20 +132,24 @@ heddle_status heddle_checkpoint_create(const char* path, size_t path_length,
 
 void heddle_checkpoint_destroy(heddle_checkpoint* checkpoint) { delete checkpoint; }
 
-heddle_status heddle_checkpoint_layer_count(const heddle_checkpoint* checkpoint, size_t* count) {
-  return counted(checkpoint, count, [&] { return checkpoint->reader.layers().size(); });
+heddle_status heddle_checkpoint_json(const heddle_checkpoint* checkpoint, heddle_text* json) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(json, "json");
+    *json = heddle::c_api::text_of(
+        checkpoint->json.get([&] { return heddle::checkpoint_to_json(checkpoint->reader); }));
+  });
 }
 
-heddle_status heddle_checkpoint_tensor_count(const heddle_checkpoint* checkpoint, size_t* count) {
-  return counted(checkpoint, count, [&] { return checkpoint->reader.tensors().size(); });
-}
-
-heddle_status heddle_checkpoint_unserved_count(const heddle_checkpoint* checkpoint, size_t* count) {
-  return counted(checkpoint, count, [&] { return checkpoint->reader.unserved().size(); });
-}
-
-heddle_status heddle_checkpoint_note_count(const heddle_checkpoint* checkpoint, size_t* count) {
-  return counted(checkpoint, count, [&] { return checkpoint->reader.notes().size(); });
+heddle_status heddle_checkpoint_counts(const heddle_checkpoint* checkpoint, size_t* layers,
+                                       size_t* tensors) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(layers, "layers");
+    need(tensors, "tensors");
+    *layers = checkpoint->reader.layers().size();
+    *tensors = checkpoint->reader.tensors().size();
+  });
 }
 
 heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_t index,
@@ -172,8 +162,6 @@ heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_
     values.name = to_c(from.name);
     values.spec = to_c(checkpoint->specs[index]);
     values.matrices = from.matrices;
-    values.part_count = from.parts.size();
-    values.source_bytes = from.source_bytes;
     values.layout_version = from.layout_version;
     values.packed = to_c(from.packed);
     values.permutation = to_c(from.permutation);
@@ -181,19 +169,6 @@ heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_
     values.pre_scale = to_c(from.pre_scale);
     values.input_scale = to_c(from.input_scale);
     write_struct(values, layer, "heddle_checkpoint_layer_info");
-  });
-}
-
-heddle_status heddle_checkpoint_part(const heddle_checkpoint* checkpoint, size_t layer,
-                                     size_t index, heddle_text* name, int64_t* rows) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    need(name, "name");
-    need(rows, "rows");
-    const std::vector<heddle::CheckpointPart>& parts = checkpoint->layer(layer).parts;
-    need_index(index, parts.size(), "parts");
-    *name = to_c(parts[index].name);
-    *rows = parts[index].rows;
   });
 }
 
@@ -223,65 +198,5 @@ heddle_status heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint,
     need(tensor, "tensor");
     const CheckpointTensor& found = checkpoint->reader.tensor(view(name, name_length));
     *tensor = static_cast<std::size_t>(&found - checkpoint->reader.tensors().data());
-  });
-}
-
-heddle_status heddle_tensor_type_bytes(const char* type, size_t type_length, int32_t* bytes) {
-  return guarded([&] {
-    need(bytes, "bytes");
-    const std::string_view word = view(type, type_length);
-    const std::optional<heddle::TensorType> found = heddle::tensor_type(word);
-    if (!found) {
-      refuse("checkpoint.type", fmt::format("\"{}\" is no type of a tensor; allowed are those of "
-                                            "safetensors: F16, BF16, F32, I32, U8 ...",
-                                            heddle::excerpt(word)));
-    }
-    *bytes = heddle::bytes_of(*found);
-  });
-}
-
-heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint, size_t index,
-                                         heddle_text* name, heddle_text* reason) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    need(name, "name");
-    need(reason, "reason");
-    const heddle::UnservedLayer& one = unserved_of(checkpoint, index);
-    *name = to_c(one.name);
-    *reason = to_c(one.reason);
-  });
-}
-
-heddle_status heddle_checkpoint_unserved_get(const heddle_checkpoint* checkpoint, size_t index,
-                                             heddle_checkpoint_unserved_info* info) {
-  return guarded([&] {
-    const heddle::UnservedLayer& one = unserved_of(checkpoint, index);
-    heddle_checkpoint_unserved_info values{};
-    values.name = to_c(one.name);
-    values.reason = to_c(one.reason);
-    values.n = one.n;
-    values.k = one.k;
-    values.tensor_count = one.tensors.size();
-    write_struct(values, info, "heddle_checkpoint_unserved_info");
-  });
-}
-
-heddle_status heddle_checkpoint_unserved_tensor(const heddle_checkpoint* checkpoint, size_t index,
-                                                size_t tensor, heddle_text* name) {
-  return guarded([&] {
-    need(name, "name");
-    const heddle::UnservedLayer& one = unserved_of(checkpoint, index);
-    need_index(tensor, one.tensors.size(), "tensor");
-    *name = to_c(one.tensors[tensor]);
-  });
-}
-
-heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint, size_t index,
-                                     heddle_text* note) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    need(note, "note");
-    need_index(index, checkpoint->reader.notes().size(), "notes");
-    *note = to_c(checkpoint->reader.notes()[index]);
   });
 }

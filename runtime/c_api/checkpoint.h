@@ -10,6 +10,7 @@
 
 #include "heddle/c/checkpoint.h"
 #include "heddle/checkpoint.h"
+#include "runtime/c_api/handles.h"
 
 struct heddle_checkpoint {
   heddle_checkpoint(const std::string& path, const heddle::CheckpointOptions& options);
@@ -21,6 +22,7 @@ struct heddle_checkpoint {
   std::size_t index_of(const heddle::CheckpointLayer& layer) const;
 
   heddle::CheckpointReader reader;
+  heddle::c_api::LazyText json;
   std::vector<std::string> specs;  // of the layers: canonical JSON
   std::map<std::string_view, const heddle::CheckpointTensor*> tensors;  // all, by name
 };

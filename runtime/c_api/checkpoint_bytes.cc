@@ -68,33 +68,6 @@ heddle_status heddle_checkpoint_read_to(const heddle_checkpoint* checkpoint, con
   });
 }
 
-heddle_status heddle_checkpoint_pack_all(const heddle_checkpoint* checkpoint,
-                                         const heddle_memory* memory, size_t count, int32_t jobs,
-                                         heddle_checkpoint_progress_callback progress, void* user) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    const std::vector<CheckpointLayer>& layers = checkpoint->reader.layers();
-    if (count != layers.size()) {
-      refuse("api.count",
-             fmt::format("memory for {} layers; the checkpoint has {}", count, layers.size()));
-    }
-    if (count > 0) need(memory, "memory");
-    for (std::size_t i = 0; i < count; ++i) {
-      need(memory[i].data, "memory of a layer");
-      if (memory[i].bytes >= layers[i].packed.bytes) continue;
-      refuse("checkpoint.too_small",
-             fmt::format("the memory for layer \"{}\" has {} bytes; needed: {}",
-                         heddle::excerpt(layers[i].name), memory[i].bytes, layers[i].packed.bytes));
-    }
-    checkpoint->reader.for_each_layer(
-        [&](const CheckpointLayer& layer) {
-          const heddle_memory& to = memory[checkpoint->index_of(layer)];
-          checkpoint->reader.pack(layer, to.data, to.bytes);
-        },
-        to_cpp(checkpoint, progress, user), jobs);
-  });
-}
-
 heddle_status heddle_checkpoint_for_each_layer(const heddle_checkpoint* checkpoint,
                                                heddle_layer_callback work, int32_t jobs,
                                                heddle_checkpoint_progress_callback progress,

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "generator/tuned/format.h"
 #include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
@@ -16,19 +16,21 @@
 
 namespace heddle::c_api {
 
-// A text that is made when it is first asked for, by whichever thread asks.
-class LazyText {
+// What is made when it is first asked for, by whichever thread asks.
+template <typename Value>
+class Lazy {
  public:
   template <typename Make>
-  heddle_text get(const Make& make) const {
-    std::call_once(once_, [&] { text_ = make(); });
-    return text_of(text_);
+  const Value& get(const Make& make) const {
+    std::call_once(once_, [&] { value_ = make(); });
+    return value_;
   }
 
  private:
   mutable std::once_flag once_;
-  mutable std::string text_;
+  mutable Value value_;
 };
+using LazyText = Lazy<std::string>;
 
 // The texts as specs. Throws Error(kSpec) with the problems of all of them, each with its place,
 // "specs[2]", and Error(kUsage, "api.count").
@@ -53,30 +55,32 @@ struct heddle_target {
   std::string tuned_gpu;
 };
 
+struct heddle_spec {
+  explicit heddle_spec(heddle::Spec spec_)
+      : spec(std::move(spec_)), canonical(spec.canonical_json()) {}
+
+  heddle::Spec spec;
+  std::string canonical;
+};
+
 struct heddle_tuned_tables {
   explicit heddle_tuned_tables(heddle::TunedTables tables_) : tables(std::move(tables_)) {
-    for (const heddle::TunedTable& table : tables.tables()) {
-      texts.push_back(table.to_json());
-      std::vector<std::string>& of_table = formats.emplace_back();
-      for (const heddle::TunedEntry& entry : table.entries()) {
-        of_table.push_back(heddle::format_text(heddle::gemm_of(entry)));
-      }
-    }
+    for (const heddle::TunedTable& table : tables.tables()) texts.push_back(table.to_json());
   }
 
   heddle::TunedTables tables;
-  std::vector<std::string> texts;                 // of each table
-  std::vector<std::vector<std::string>> formats;  // of each table's entries
+  std::vector<std::string> texts;  // of each table
 };
 
 struct heddle_plan {
   explicit heddle_plan(heddle::Plan plan_)
-      : plan(std::move(plan_)), spec(plan.spec.canonical_json()) {}
+      : plan(std::move(plan_)), spec(plan.spec.canonical_json()), sources(plan.kernel_count()) {}
 
   heddle::Plan plan;
   std::string spec;
   heddle::c_api::LazyText json;
   heddle::c_api::LazyText description;
+  std::vector<heddle::c_api::Lazy<heddle::Source>> sources;  // of each kernel
 };
 
 #endif  // HEDDLE_RUNTIME_C_API_HANDLES_H_

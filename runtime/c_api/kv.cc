@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
@@ -71,14 +73,31 @@ DecodeAttentionArgs to_cpp(const heddle_decode_attention_args& args) {
   return launch;
 }
 
+constexpr std::int64_t kMostPages = std::numeric_limits<std::int32_t>::max();
+
+void need_pages(std::int64_t pages) {
+  if (pages >= 0 && pages <= kMostPages) return;
+  refuse("api.kv", fmt::format("pages = {} is not between 0 and {}", pages, kMostPages));
+}
+
+// Tokens of a page of the cache's tensors, of a contiguous cache those of a sequence.
+std::int64_t tokens_of_page(const Spec& spec, std::int64_t page_tokens) {
+  validate_page_tokens(spec.kv(), page_tokens, spec.kv_shape().kv_heads);
+  return spec.kv().layout == KvLayout::kPaged ? spec.kv().page_size : page_tokens;
+}
+
+void need_addressable(std::size_t bytes, std::int64_t pages, std::int64_t page_tokens) {
+  if (bytes <= PTRDIFF_MAX) return;
+  refuse("api.kv", fmt::format("a tensor of {} pages of {} tokens has more bytes than a program "
+                               "can address",
+                               pages, page_tokens));
+}
+
 }  // namespace
 
-Spec spec_with_cache(const char* spec, std::size_t spec_length) {
-  auto parsed = Spec::parse(view(spec, spec_length));
-  if (!parsed.has_cache()) {
-    refuse("api.op", fmt::format("the operation {} has no cache", to_string(parsed.op())));
-  }
-  return parsed;
+void need_cache(const Spec& spec) {
+  if (spec.has_cache()) return;
+  refuse("api.op", fmt::format("the operation {} has no cache", to_string(spec.op())));
 }
 
 KvCacheLayout cache_layout_of(const Spec& spec) {
@@ -89,23 +108,6 @@ KvCacheLayout cache_layout_of(const Spec& spec) {
   }
   const KvShape shape = spec.kv_shape();
   return kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
-}
-
-std::int64_t tokens_of_page(const Spec& spec, std::int64_t page_tokens) {
-  validate_page_tokens(spec.kv(), page_tokens, spec.kv_shape().kv_heads);
-  return spec.kv().layout == KvLayout::kPaged ? spec.kv().page_size : page_tokens;
-}
-
-void need_pages(std::int64_t pages) {
-  if (pages >= 0 && pages <= kMostPages) return;
-  refuse("api.kv", fmt::format("pages = {} is not between 0 and {}", pages, kMostPages));
-}
-
-void need_addressable(std::size_t bytes, std::int64_t pages, std::int64_t page_tokens) {
-  if (bytes <= PTRDIFF_MAX) return;
-  refuse("api.kv", fmt::format("a tensor of {} pages of {} tokens has more bytes than a program "
-                               "can address",
-                               pages, page_tokens));
 }
 
 }  // namespace heddle::c_api
@@ -175,7 +177,8 @@ heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_
                                     int64_t page_tokens, heddle_kv_bytes* bytes) {
   return guarded([&] {
     need(bytes, "bytes");
-    const heddle::Spec parsed = heddle::c_api::spec_with_cache(spec, spec_length);
+    const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
+    heddle::c_api::need_cache(parsed);
     const heddle::KvCacheLayout layout = heddle::c_api::cache_layout_of(parsed);
     heddle::c_api::need_pages(pages);
     const std::int64_t tokens = heddle::c_api::tokens_of_page(parsed, page_tokens);

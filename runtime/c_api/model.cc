@@ -1,14 +1,20 @@
 // The C API of models.
+#include "heddle/model.h"
+
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "generator/model/layer_json.h"
 #include "generator/model/model_json.h"
-#include "heddle/model.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
 
 struct heddle_model {
   explicit heddle_model(heddle::Model model_)
-      : model(std::move(model_)), facts(heddle::model_facts(model)) {
+      : model(std::move(model_)),
+        json(heddle::model_to_json(model)),
+        remarks(fmt::format("{}", fmt::join(heddle::remark_lines(model), "\n"))) {
     for (const heddle::ModelKernel& kernel : model.kernels) {
       specs.push_back(heddle::spec_line(kernel.spec));
     }
@@ -18,7 +24,8 @@ struct heddle_model {
   }
 
   heddle::Model model;
-  std::string facts;
+  std::string json;
+  std::string remarks;
   std::vector<std::string> specs;  // of each kernel
   std::vector<std::string> row_specs;
 };
@@ -27,17 +34,10 @@ using heddle::c_api::guarded;
 using heddle::c_api::need;
 using heddle::c_api::need_index;
 using heddle::c_api::text_of;
-using heddle::c_api::text_of_word;
 using heddle::c_api::view;
 using heddle::c_api::write_struct;
 
 namespace {
-
-const heddle::ModelLayer& layer_of(const heddle_model* model, std::size_t index) {
-  need(model, "model");
-  need_index(index, model->model.layers.size(), "layer");
-  return model->model.layers[index];
-}
 
 heddle_model_kernel_info to_c(const heddle::ModelKernel& kernel, const std::string& spec) {
   heddle_model_kernel_info values = {};
@@ -54,10 +54,7 @@ heddle_status heddle_model_create(const heddle_model_texts* texts, heddle_model*
   return guarded([&] {
     need(model, "model");
     *model = nullptr;
-    // Callers whose header lacks the field know no other activations.
-    heddle_model_texts older = {};
-    older.activation_bits = 16;
-    const heddle_model_texts given = heddle::c_api::read_struct(texts, "heddle_model_texts", older);
+    const heddle_model_texts given = heddle::c_api::read_struct(texts, "heddle_model_texts");
     heddle::ModelConfigTexts configs;
     configs.config = view(given.config);
     configs.hf_quant_config = view(given.hf_quant_config);
@@ -85,21 +82,13 @@ heddle_status heddle_model_create_cache(const char* config, size_t config_length
 
 void heddle_model_destroy(heddle_model* model) { delete model; }
 
-heddle_status heddle_model_get(const heddle_model* model, heddle_model_info* info) {
+heddle_status heddle_model_counts(const heddle_model* model, size_t* kernels, size_t* rows) {
   return guarded([&] {
     need(model, "model");
-    const heddle::Model& one = model->model;
-    heddle_model_info values = {};
-    values.model_type = text_of(one.model_type);
-    values.quant_method = text_of(one.quant_method);
-    values.facts = text_of(model->facts);
-    values.kernel_count = one.kernels.size();
-    values.unserved_count = one.unserved.size();
-    values.layer_count = one.layers.size();
-    values.note_count = one.notes.size();
-    values.assumption_count = one.assumptions.size();
-    values.row_count = one.rows.size();
-    write_struct(values, info, "heddle_model_info");
+    need(kernels, "kernels");
+    need(rows, "rows");
+    *kernels = model->specs.size();
+    *rows = model->row_specs.size();
   });
 }
 
@@ -123,70 +112,19 @@ heddle_status heddle_model_row(const heddle_model* model, size_t index,
   });
 }
 
-heddle_status heddle_model_unserved(const heddle_model* model, size_t index,
-                                    heddle_model_unserved_info* info) {
+heddle_status heddle_model_json(const heddle_model* model, heddle_text* json) {
   return guarded([&] {
     need(model, "model");
-    need_index(index, model->model.unserved.size(), "index");
-    const heddle::ModelUnserved& unserved = model->model.unserved[index];
-    heddle_model_unserved_info values = {};
-    values.name = text_of(unserved.name);
-    values.reason = text_of(unserved.reason);
-    values.layers = unserved.layers;
-    write_struct(values, info, "heddle_model_unserved_info");
+    need(json, "json");
+    *json = text_of(model->json);
   });
 }
 
-heddle_status heddle_model_note(const heddle_model* model, size_t index, heddle_text* note) {
+heddle_status heddle_model_remarks(const heddle_model* model, heddle_text* text) {
   return guarded([&] {
     need(model, "model");
-    need(note, "note");
-    need_index(index, model->model.notes.size(), "index");
-    *note = text_of(model->model.notes[index]);
-  });
-}
-
-heddle_status heddle_model_assumption(const heddle_model* model, size_t index,
-                                      heddle_text* assumption) {
-  return guarded([&] {
-    need(model, "model");
-    need(assumption, "assumption");
-    need_index(index, model->model.assumptions.size(), "index");
-    *assumption = text_of(model->model.assumptions[index]);
-  });
-}
-
-heddle_status heddle_model_layer(const heddle_model* model, size_t index,
-                                 heddle_model_layer_info* info) {
-  return guarded([&] {
-    const heddle::ModelLayer& layer = layer_of(model, index);
-    heddle_model_layer_info values = {};
-    values.name = text_of(layer.name);
-    values.kind = text_of_word(to_string(layer.kind));
-    values.weights = text_of(layer.weights);
-    values.reason = text_of(layer.reason);
-    values.kernel = layer.kernel;
-    values.n = layer.n;
-    values.k = layer.k;
-    values.matrices = layer.matrices;
-    values.module_count = layer.count();
-    values.in_layers = layer.layers.data();
-    values.in_layer_count = layer.layers.size();
-    values.part_count = layer.parts.size();
-    values.bias = layer.bias ? 1 : 0;
-    write_struct(values, info, "heddle_model_layer_info");
-  });
-}
-
-heddle_status heddle_model_part(const heddle_model* model, size_t layer, size_t part,
-                                heddle_model_part_info* info) {
-  return guarded([&] {
-    const std::vector<heddle::ModelPart>& parts = layer_of(model, layer).parts;
-    need_index(part, parts.size(), "part");
-    heddle_model_part_info values = {};
-    values.path = text_of(parts[part].path);
-    values.n = parts[part].n;
-    write_struct(values, info, "heddle_model_part_info");
+    need(text, "text");
+    *text = text_of(model->remarks);
   });
 }
 

@@ -8,10 +8,6 @@
 #include "runtime/c_api/structs.h"
 #include "runtime/gemm_launch.h"
 
-struct heddle_source {
-  heddle::Source source;
-};
-
 using heddle::c_api::guarded;
 using heddle::c_api::need;
 using heddle::c_api::need_index;
@@ -53,27 +49,8 @@ heddle_status heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info) {
     values.target = text_of(plan->plan.target.name);
     values.kernel_count = plan->plan.kernel_count();
     values.max_workspace_bytes = plan->plan.max_workspace_bytes();
-    values.reason_count = plan->plan.reasons.size();
     if (plan->plan.spec.has_weight()) values.packed_bytes = plan->plan.layout.total_bytes;
     write_struct(values, info, "heddle_plan_info");
-  });
-}
-
-heddle_status heddle_plan_reason(const heddle_plan* plan, size_t index, heddle_text* reason) {
-  return guarded([&] {
-    need(plan, "plan");
-    need(reason, "reason");
-    need_index(index, plan->plan.reasons.size(), "index");
-    *reason = text_of(plan->plan.reasons[index]);
-  });
-}
-
-heddle_status heddle_target_of_plan(const heddle_plan* plan, heddle_target** target) {
-  return guarded([&] {
-    need(target, "target");
-    *target = nullptr;
-    need(plan, "plan");
-    *target = new heddle_target(plan->plan.target);
   });
 }
 
@@ -81,7 +58,7 @@ heddle_status heddle_plan_json(const heddle_plan* plan, heddle_text* json) {
   return guarded([&] {
     need(plan, "plan");
     need(json, "json");
-    *json = plan->json.get([&] { return heddle::plan_to_json(plan->plan); });
+    *json = text_of(plan->json.get([&] { return heddle::plan_to_json(plan->plan); }));
   });
 }
 
@@ -89,7 +66,7 @@ heddle_status heddle_plan_description(const heddle_plan* plan, heddle_text* text
   return guarded([&] {
     need(plan, "plan");
     need(text, "text");
-    *text = plan->description.get([&] { return heddle::describe(plan->plan); });
+    *text = text_of(plan->description.get([&] { return heddle::describe(plan->plan); }));
   });
 }
 
@@ -161,29 +138,18 @@ heddle_status heddle_kernel_load(heddle_runtime* runtime, const heddle_plan* pla
   });
 }
 
-heddle_status heddle_source_create(const heddle_plan* plan, size_t kernel, heddle_source** source) {
+heddle_status heddle_plan_source(const heddle_plan* plan, size_t kernel,
+                                 heddle_plan_source_info* info) {
   return guarded([&] {
-    need(source, "source");
-    *source = nullptr;
     need(plan, "plan");
     need_index(kernel, plan->plan.kernel_count(), "kernel");
-    *source = new heddle_source{heddle::render(plan->plan, kernel)};
-  });
-}
-
-void heddle_source_destroy(heddle_source* source) { delete source; }
-
-heddle_status heddle_source_get(const heddle_source* source, heddle_source_info* info) {
-  return guarded([&] {
-    need(source, "source");
-    const heddle::Source& one = source->source;
-    heddle_source_info values = {};
-    values.kernel_name = text_of(one.kernel_name);
-    values.file_name = text_of(one.file_name);
-    values.text = text_of(one.text);
-    values.arch = text_of(one.arch);
-    values.threads = one.threads;
-    values.dynamic_shared_bytes = one.dynamic_shared_bytes;
-    write_struct(values, info, "heddle_source_info");
+    const heddle::Source& source =
+        plan->sources[kernel].get([&] { return heddle::render(plan->plan, kernel); });
+    heddle_plan_source_info values = {};
+    values.kernel_name = text_of(source.kernel_name);
+    values.file_name = text_of(source.file_name);
+    values.text = text_of(source.text);
+    values.arch = text_of(source.arch);
+    write_struct(values, info, "heddle_plan_source_info");
   });
 }

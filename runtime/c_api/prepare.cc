@@ -1,5 +1,6 @@
 // The C API of kernels of which the urgent ones are made first.
 #include "heddle/c/prepare.h"
+
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
 

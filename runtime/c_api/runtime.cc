@@ -1,9 +1,7 @@
 // The C API: runtimes and kernels. Errors are in error.cc, launches in launch.cc.
-#include "runtime/c_api/call.h"
-
 #include <utility>
 
-#include "heddle/inspect/plan.h"
+#include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
 
@@ -151,13 +149,5 @@ heddle_status heddle_request_kernel(heddle_request* request, void* stream, heddl
     *kernel = nullptr;
     need(request, "request");
     *kernel = new heddle_kernel{request->request.kernel(stream)};
-  });
-}
-
-heddle_status heddle_kernel_plan(const heddle_kernel* kernel, char* text, size_t capacity,
-                                 size_t* length) {
-  return guarded([&] {
-    need(kernel, "kernel");
-    heddle::c_api::fill(heddle::plan_to_json(kernel->kernel.plan()), text, capacity, length);
   });
 }

@@ -1,21 +1,14 @@
 // The C API of specs and of targets.
+#include "heddle/spec.h"
+
 #include <fmt/format.h>
 
 #include <string_view>
 #include <utility>
 
 #include "generator/target/check_target.h"
-#include "heddle/spec.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
-
-struct heddle_spec {
-  explicit heddle_spec(heddle::Spec spec_)
-      : spec(std::move(spec_)), canonical(spec.canonical_json()) {}
-
-  heddle::Spec spec;
-  std::string canonical;
-};
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;

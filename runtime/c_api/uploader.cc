@@ -1,6 +1,7 @@
 // The C API of uploads to the device.
-#include "heddle/c/checkpoint.h"
 #include "heddle/uploader.h"
+
+#include "heddle/c/checkpoint.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/checkpoint.h"
 

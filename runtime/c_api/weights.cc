@@ -1,4 +1,6 @@
 // The C API for weights in host memory.
+#include "heddle/weights.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "generator/layout/plain_sizes.h"
 #include "generator/spec/document.h"
 #include "generator/spec/words.h"
-#include "heddle/weights.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/structs.h"
 
@@ -92,37 +93,6 @@ heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* 
     const heddle::Spec parsed = spec_with_weight(spec, spec_length);
     heddle::expect_packable(parsed);
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
-  });
-}
-
-heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
-                                   heddle_weight_layout_info* info) {
-  return guarded([&] {
-    const heddle::Spec parsed = spec_with_weight(spec, spec_length);
-    heddle::expect_packable(parsed);
-    const heddle::WeightLayout layout =
-        heddle::weight_layout(parsed.weight_shape(), parsed.weight());
-    heddle_weight_layout_info values = {};
-    values.total_bytes = layout.total_bytes;
-    values.channel_offset = layout.channel_offset;
-    values.tensor_offset = layout.tensor_offset;
-    values.row_blocks = layout.row_blocks;
-    values.chunks_per_row_block = layout.chunks_per_row_block;
-    values.row_block = heddle::WeightLayout::kRowBlock;
-    values.chunk_k = heddle::WeightLayout::kChunkK;
-    values.meta_group = layout.meta_group;
-    values.groups_per_chunk = layout.groups_per_chunk;
-    values.entry_offset = layout.entry_offset;
-    values.chunk_bytes = layout.chunk_bytes;
-    values.scale_offset = layout.scale_offset;
-    values.scale_bytes = layout.scale_bytes;
-    values.zero_offset = layout.zero_offset;
-    values.zero_bytes = layout.zero_bytes;
-    values.channel_bytes = layout.channel_bytes;
-    values.channel_zero_offset = layout.channel_zero_offset;
-    values.channel_sum_offset = layout.channel_sum_offset;
-    values.block_bytes = layout.block_bytes;
-    write_struct(values, info, "heddle_weight_layout_info");
   });
 }
 

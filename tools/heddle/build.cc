@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/model/layer_json.h"
 #include "generator/model/model_json.h"
 #include "generator/render/source_list.h"
 #include "heddle/error.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
+#include "generator/model/layer_json.h"
 #include "heddle/inspect/binary.h"
 #include "tools/heddle/model_report.h"
 #include "tools/heddle/printable.h"

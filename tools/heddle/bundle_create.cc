@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generator/model/byte_activations.h"
+#include "generator/model/layer_json.h"
 #include "heddle/bundle.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"

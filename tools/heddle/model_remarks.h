@@ -2,8 +2,6 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_MODEL_REMARKS_H_
 #define HEDDLE_TOOLS_HEDDLE_MODEL_REMARKS_H_
 
-#include <string>
-
 #include "heddle/model.h"
 
 namespace heddle {
@@ -12,8 +10,6 @@ namespace heddle {
 // can serve. Where there is no table to end with them.
 void print_remarks(const Model& model);
 void print_unserved(const Model& model);
-// "down_proj", or "down_proj (32 layers)".
-std::string unserved_name(const ModelUnserved& unserved);
 
 }  // namespace heddle
 

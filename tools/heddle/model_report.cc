@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
-#include "generator/model/model_json.h"
+#include "generator/model/layer_json.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string_view parent_of(std::string_view path) {
   const std::size_t dot = path.rfind('.');
@@ -46,21 +43,6 @@ std::string place_text(const ModelLayer& layer) {
   return layer.copies > 1 ? fmt::format("({})", layer.copies) : "-";
 }
 
-// "int8 token", "bf16": what a kernel takes, or makes.
-std::string operand_text(std::string_view dtype, RowGranularity granularity) {
-  if (granularity == RowGranularity::kNone) return std::string(dtype);
-  return fmt::format("{} {}", dtype, to_string(granularity));
-}
-
-// What the layer's kernel takes as X.
-std::string x_text(const ModelLayer& layer, const Model& model) {
-  if (layer.kernel < 0) return "-";
-  const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
-  const auto* gemm = spec.get_if<GemmSpec>();
-  if (gemm == nullptr) return "-";
-  return operand_text(to_string(gemm->activation), gemm->activation_scale.granularity);
-}
-
 // The operations between the layers' kernels, where one of them makes codes.
 std::string rows_text(const Model& model) {
   Table table({{"ROWS"}, {"COLUMNS"}, {"X"}, {"Y"}});
@@ -76,41 +58,7 @@ std::string rows_text(const Model& model) {
   return quantizes ? table.text() + "\n" : "";
 }
 
-ordered_json layer_json(const ModelLayer& layer, const Model& model) {
-  auto parts = ordered_json::array();
-  for (const ModelPart& part : layer.parts) {
-    parts.push_back({{"module", part.path}, {"n", part.n}});
-  }
-  ordered_json json = {{"name", layer.name},
-                       {"kind", to_string(layer.kind)},
-                       {"parts", std::move(parts)},
-                       {"n", layer.n},
-                       {"k", layer.k},
-                       {"matrices", layer.matrices},
-                       {"bias", layer.bias},
-                       {"layers", layer.layers},
-                       {"count", layer.count()},
-                       {"weights", layer.weights}};
-  json["x"] = x_text(layer, model);
-  if (layer.kernel < 0) {
-    json["kernel"] = nullptr;
-    json["reason"] = layer.reason;
-  } else {
-    json["kernel"] = model.kernels[static_cast<std::size_t>(layer.kernel)].spec.name();
-  }
-  return json;
-}
-
 }  // namespace
-
-ServedCount served_count(const Model& model) {
-  ServedCount count;
-  for (const ModelLayer& layer : model.layers) {
-    count.total += layer.count();
-    if (layer.kernel >= 0) count.served += layer.count();
-  }
-  return count;
-}
 
 std::string ranges_text(const std::vector<int>& indices) {
   constexpr int kMostRuns = 3;
@@ -158,16 +106,6 @@ std::string served_text(const Model& model) {
   if (model.layers.empty()) return {};
   const ServedCount count = served_count(model);
   return fmt::format("{} of {} layers served\n", count.served, count.total);
-}
-
-void add_model_json(const Model& model, ordered_json* json) {
-  auto layers = ordered_json::array();
-  for (const ModelLayer& layer : model.layers) layers.push_back(layer_json(layer, model));
-  const ServedCount count = served_count(model);
-  (*json)["layers"] = std::move(layers);
-  (*json)["served"] = count.served;
-  (*json)["total"] = count.total;
-  (*json)["model"] = facts_json(model);
 }
 
 }  // namespace heddle

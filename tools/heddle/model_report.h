@@ -2,8 +2,6 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_MODEL_REPORT_H_
 #define HEDDLE_TOOLS_HEDDLE_MODEL_REPORT_H_
 
-#include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -11,19 +9,10 @@
 
 namespace heddle {
 
-// Modules of the checkpoint: those that a kernel serves, and all.
-struct ServedCount {
-  std::int64_t served = 0;
-  std::int64_t total = 0;
-};
-ServedCount served_count(const Model& model);
-
 // A line for each layer and an empty one; empty for specs, which have no layers.
 std::string layers_text(const Model& model);
 // "320 of 449 layers served"; empty for specs.
 std::string served_text(const Model& model);
-// "layers", "served", "total" and "model", the facts of its family.
-void add_model_json(const Model& model, nlohmann::ordered_json* json);
 
 // "0-2, 4-6, 8-10 ..." of ascending indices.
 std::string ranges_text(const std::vector<int>& indices);

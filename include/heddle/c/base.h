@@ -48,7 +48,6 @@ typedef struct heddle_preparation heddle_preparation; /* kernels of which the ur
 typedef struct heddle_spec heddle_spec;               /* a spec that was read and found valid */
 typedef struct heddle_target heddle_target;           /* an architecture and facts of a GPU */
 typedef struct heddle_plan heddle_plan;               /* what was decided for a spec and a target */
-typedef struct heddle_source heddle_source;           /* the CUDA text of one kernel */
 typedef struct heddle_build heddle_build;             /* compiled kernels of a list of specs */
 typedef struct heddle_model heddle_model; /* the layers of a config.json and their specs */
 typedef struct heddle_tuned_tables heddle_tuned_tables;   /* measured kernels, by GPU */

@@ -68,16 +68,10 @@ HEDDLE_EXPORT heddle_status heddle_plan_of_build(const heddle_build* build, size
 HEDDLE_EXPORT heddle_status heddle_build_index(const heddle_build* build, size_t spec,
                                                size_t kernel, size_t* index);
 
-/* The compiler at hand: HEDDLE_ERROR_DRIVER, "nvrtc.missing", without one. What it tells belongs to
- * the runtime. */
-typedef struct heddle_compiler_info {
-  size_t struct_size;
-  heddle_text identity; /* NVRTC's version and build-ids: what keys of the cache hold */
-  const int32_t* archs; /* those that it compiles for, ascending: 75, 80 ... */
-  size_t arch_count;
-} heddle_compiler_info;
-HEDDLE_EXPORT heddle_status heddle_runtime_compiler(heddle_runtime* runtime,
-                                                    heddle_compiler_info* info);
+/* The compiler at hand as JSON: {"identity": NVRTC's version and build-ids, which the cache's keys
+ * hold, "archs": [75, 80 ...] that it compiles for}. HEDDLE_ERROR_DRIVER, "nvrtc.missing", without
+ * one. The text belongs to the runtime. */
+HEDDLE_EXPORT heddle_status heddle_runtime_compiler(heddle_runtime* runtime, heddle_text* json);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,6 @@
-/* The C API of heddle/checkpoint.h and heddle/uploader.h: checkpoints as packed weights.
- *
- * Statuses, errors, texts, null handles and threads are those of heddle/heddle.h. Texts and shapes
- * that a checkpoint tells live as long as its handle; texts end in a zero. An index that is too
- * large is HEDDLE_ERROR_USAGE, "api.index". heddle/checkpoint.h says what each thing means, which
- * host memory packing needs and which errors there are; examples/pack_c is an example. */
+/* Checkpoints as packed weights, on the host and on the device. heddle/checkpoint.h says what each
+ * thing means, which host memory packing needs and which errors there are; examples/pack_c is an
+ * example. Texts and shapes belong to the checkpoint. */
 #ifndef HEDDLE_C_CHECKPOINT_H_
 #define HEDDLE_C_CHECKPOINT_H_
 
@@ -20,22 +17,22 @@ typedef struct heddle_checkpoint heddle_checkpoint; /* immutable */
 typedef struct heddle_uploader heddle_uploader;     /* of one thread at a time */
 
 typedef struct heddle_checkpoint_options {
-  size_t struct_size;      /* sizeof(heddle_checkpoint_options) */
+  size_t struct_size;
   heddle_text config;      /* path of config.json; empty: the one beside the tensors */
   const heddle_text* keep; /* shell patterns of tensors or modules: left as they are */
   size_t keep_count;
   const heddle_text* skip; /* left out */
   size_t skip_count;
-  int64_t rank; /* of several GPUs that share the model... */
-  int64_t size; /* ... as many as these */
-  int32_t fuse; /* 0: q_proj, k_proj, v_proj and gate_proj, up_proj each alone */
-  int32_t engine_rotates;
-  int32_t gated;           /* not 0: gate_up_proj with epilogue.gated; needs `fuse` */
-  int32_t unused;          /* not read: it was padding */
-  int32_t dense;           /* not 0: dense linear layers that are not quantised, too, of 16 bits */
-  int32_t lm_head_bits;    /* 8 or 4: lm_head is quantised to so many; 0: it is not */
-  int32_t activation_bits; /* 16: all activations have 16 bits; 0: what the model says */
-  int32_t arch; /* of the GPU, 90 for sm_90; 0: not known, and one of 8-bit activations */
+  int64_t rank;           /* of several GPUs that share the model... */
+  int64_t size;           /* ... as many as these */
+  int32_t fuse;           /* 0: q_proj, k_proj, v_proj and gate_proj, up_proj each alone */
+  int32_t engine_rotates; /* this and the following: as in heddle_model_texts */
+  int32_t gated;          /* needs `fuse` */
+  int32_t dense;
+  int32_t lm_head_bits;
+  int32_t activation_bits;
+  int32_t arch;
+  int32_t reserved; /* 0 */
 } heddle_checkpoint_options;
 
 /* Sets `struct_size` and every default: all of the model for one GPU, fused. */
@@ -49,14 +46,11 @@ HEDDLE_EXPORT heddle_status heddle_checkpoint_create(const char* path, size_t pa
                                                      heddle_checkpoint** checkpoint);
 HEDDLE_EXPORT void heddle_checkpoint_destroy(heddle_checkpoint* checkpoint);
 
-HEDDLE_EXPORT heddle_status heddle_checkpoint_layer_count(const heddle_checkpoint* checkpoint,
-                                                          size_t* count);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_tensor_count(const heddle_checkpoint* checkpoint,
-                                                           size_t* count);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved_count(const heddle_checkpoint* checkpoint,
-                                                             size_t* count);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_note_count(const heddle_checkpoint* checkpoint,
-                                                         size_t* count);
+/* All that there is, as one JSON object: "layers" with their "parts" (the modules whose rows they
+ * have, in order), "tensors" that are no part of a layer, "unserved" quantised layers with the
+ * reason why no kernel takes them and their tensors, and "notes". */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_json(const heddle_checkpoint* checkpoint,
+                                                   heddle_text* json);
 
 /* A tensor as it is packed or copied. This struct does not grow. */
 typedef struct heddle_checkpoint_tensor_info {
@@ -68,13 +62,12 @@ typedef struct heddle_checkpoint_tensor_info {
 } heddle_checkpoint_tensor_info;
 
 typedef struct heddle_checkpoint_layer_info {
-  size_t struct_size;  /* sizeof(heddle_checkpoint_layer_info), set by the caller */
-  heddle_text name;    /* "model.layers.0.self_attn.qkv_proj" */
-  heddle_text spec;    /* of one matrix: what heddle_kernel_create() takes */
-  int64_t matrices;    /* experts of one tensor, whose packed weights follow each other; else 1 */
-  size_t part_count;   /* modules whose rows it has */
-  size_t source_bytes; /* of the checkpoint's tensors that the packed weights are made from */
+  size_t struct_size;
+  heddle_text name; /* "model.layers.0.self_attn.qkv_proj" */
+  heddle_text spec; /* of one matrix: what heddle_kernel_create() takes */
+  int64_t matrices; /* experts of one tensor, whose packed weights follow each other; else 1 */
   int32_t layout_version;                    /* for heddle_check_layout_version() */
+  int32_t reserved;                          /* 0 */
   heddle_checkpoint_tensor_info packed;      /* heddle_gemm_args: weights */
   heddle_checkpoint_tensor_info permutation; /* I32 [K]: permutation */
   heddle_checkpoint_tensor_info bias;        /* bias, in the checkpoint's type */
@@ -82,57 +75,26 @@ typedef struct heddle_checkpoint_layer_info {
   heddle_checkpoint_tensor_info input_scale; /* F32 [1], of 8-bit activations: x_scales */
 } heddle_checkpoint_layer_info;
 
-/* Layers ascend by name. */
+/* How many layers, and tensors that are no part of one. Both ascend by name. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_counts(const heddle_checkpoint* checkpoint,
+                                                     size_t* layers, size_t* tensors);
 HEDDLE_EXPORT heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint,
                                                     size_t index,
                                                     heddle_checkpoint_layer_info* layer);
-/* A module of the layer, in the order of their rows. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_part(const heddle_checkpoint* checkpoint,
-                                                   size_t layer, size_t index, heddle_text* name,
-                                                   int64_t* rows);
-/* Tensors that are no part of a layer, ascending by name. */
 HEDDLE_EXPORT heddle_status heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint,
                                                      size_t index,
                                                      heddle_checkpoint_tensor_info* tensor);
-/* The number of the layer, or of the tensor that is no part of one, with a name: what the functions
- * of this page take. "checkpoint.no_layer", with the reason where no kernel takes it, and
- * "checkpoint.no_tensor". */
+/* The index of the layer with a name: "checkpoint.no_layer", with the reason where no kernel takes
+ * it, and of the tensor that is no part of one: "checkpoint.no_tensor". */
 HEDDLE_EXPORT heddle_status heddle_checkpoint_find_layer(const heddle_checkpoint* checkpoint,
                                                          const char* name, size_t name_length,
                                                          size_t* layer);
 HEDDLE_EXPORT heddle_status heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint,
                                                           const char* name, size_t name_length,
                                                           size_t* tensor);
-/* Bytes of one element of a type that safetensors spell: 2 for "BF16". "checkpoint.type" for what
- * is none. */
-HEDDLE_EXPORT heddle_status heddle_tensor_type_bytes(const char* type, size_t type_length,
-                                                     int32_t* bytes);
 
-/* Quantised layers that no kernel takes; their tensors are among those above. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint,
-                                                       size_t index, heddle_text* name,
-                                                       heddle_text* reason);
-/* The same with its size and its tensors. */
-typedef struct heddle_checkpoint_unserved_info {
-  size_t struct_size;
-  heddle_text name;
-  heddle_text reason;
-  int64_t n; /* 0 where it is no matrix */
-  int64_t k;
-  size_t tensor_count;
-} heddle_checkpoint_unserved_info;
-HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved_get(const heddle_checkpoint* checkpoint,
-                                                           size_t index,
-                                                           heddle_checkpoint_unserved_info* info);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved_tensor(const heddle_checkpoint* checkpoint,
-                                                              size_t index, size_t tensor,
-                                                              heddle_text* name);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint,
-                                                   size_t index, heddle_text* note);
-
-/* Takes the bytes of a tensor in pieces that follow each other, of 8 MiB at most: `offset` is the
- * sum of the sizes before. The bytes live for the call. Returns 0 to stop: HEDDLE_ERROR_CANCELLED.
- */
+/* Takes the bytes of a tensor in runs that follow each other, of 8 MiB at most: `offset` is the sum
+ * of the sizes before. The bytes live for the call. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
 typedef int32_t (*heddle_sink_callback)(void* user, size_t offset, const void* data, size_t bytes);
 
 /* The packed weights of a layer into host memory of at least packed.bytes, or to a callback. */
@@ -149,31 +111,15 @@ HEDDLE_EXPORT heddle_status heddle_checkpoint_read_to(const heddle_checkpoint* c
                                                       const char* name, size_t name_length,
                                                       heddle_sink_callback sink, void* user);
 
-/* After a layer is packed. Returns 0 to cancel. One call at a time, from any thread. */
+/* The caller's work for a layer, such as packing it. From any thread, `jobs` of them at the same
+ * time. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
+typedef int32_t (*heddle_layer_callback)(void* user, size_t layer);
+/* After the work for a layer. Returns 0 to stop. One call at a time, from any thread. */
 typedef int32_t (*heddle_checkpoint_progress_callback)(void* user, size_t layer, size_t done,
                                                        size_t total, uint64_t bytes_done,
                                                        uint64_t bytes_total);
-
-/* Host memory. */
-typedef struct heddle_memory {
-  void* data;
-  size_t bytes;
-} heddle_memory;
-
-/* The packed weights of all layers, `jobs` at a time (0: one per core, 8 at most): layer i into
- * memory[i]. `count` is that of the layers; all sizes are compared before anything is packed.
- * `progress` may be null. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_pack_all(const heddle_checkpoint* checkpoint,
-                                                       const heddle_memory* memory, size_t count,
-                                                       int32_t jobs,
-                                                       heddle_checkpoint_progress_callback progress,
-                                                       void* user);
-
-/* The caller's own work for a layer: packing it elsewhere, for one. From any thread, `jobs` of them
- * at the same time. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
-typedef int32_t (*heddle_layer_callback)(void* user, size_t layer);
-/* Calls `work` for each layer as heddle_checkpoint_pack_all() packs them. The first call that stops
- * begins no further layer. `user` is given to both callbacks. */
+/* Calls `work` for every layer, `jobs` at a time (0: one per core, 8 at most). The first call that
+ * stops begins no further layer. `progress` may be null; `user` is given to both callbacks. */
 HEDDLE_EXPORT heddle_status heddle_checkpoint_for_each_layer(
     const heddle_checkpoint* checkpoint, heddle_layer_callback work, int32_t jobs,
     heddle_checkpoint_progress_callback progress, void* user);

@@ -11,48 +11,10 @@
 extern "C" {
 #endif
 
-/* ---- Packed weights -------------------------------------------------------------------------- */
-
-/* Bytes of packed weights of a spec, of any operation. */
+/* Bytes of packed weights of a spec, of any operation. The member "layout" of heddle_plan_json()
+ * says where everything lies in them. */
 HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
                                                 size_t* bytes);
-
-/* Where everything lies in them. A chunk is a block of row_block rows by a run of chunk_k columns:
- * first its weights, then the scales of its groups, then their zero points. Row block r's chunk c
- * starts at (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or per tensor
- * follows all the chunks, at channel_offset + r * channel_bytes, and the tensor's scale all else.
- * docs/layouts.md describes the bytes. */
-typedef struct heddle_weight_layout_info {
-  size_t struct_size;
-  size_t total_bytes;    /* heddle_packed_bytes() */
-  size_t channel_offset; /* of metadata per channel or per tensor */
-  size_t tensor_offset;  /* of the FP32 tensor scale; total_bytes if there is none */
-  int64_t row_blocks;
-  int64_t chunks_per_row_block;
-  int32_t row_block;        /* 16 */
-  int32_t chunk_k;          /* 128 */
-  int32_t meta_group;       /* columns of an entry of scales */
-  int32_t groups_per_chunk; /* such entries in a chunk; 0 for scales per channel or tensor */
-  int32_t entry_offset;     /* columns that entry 0 begins before the chunk: column k has its scale
-                               in entry (k mod chunk_k + entry_offset) / meta_group */
-  int32_t chunk_bytes;      /* a multiple of 16 */
-  int32_t scale_offset;     /* inside a chunk; also the bytes of its weights */
-  int32_t scale_bytes;      /* of one entry: 16 scales, of row g, then of g + 8 */
-  int32_t zero_offset;      /* inside a chunk; chunk_bytes if there are no zero points */
-  int32_t zero_bytes;       /* of one entry of the row block: 16 zero points; 0 if none */
-  int32_t channel_bytes;    /* of one row block: its scales and zero points, padded; of two levels
-                               its channels' scales; 0 with scales of groups alone */
-  int32_t channel_zero_offset; /* inside the row block's channel metadata */
-  /* The same: 16 int32 sums of the rows' codes, ordered as scales, of integers that activations of
-   * 8 bits multiply; 0: none. */
-  int64_t channel_sum_offset;
-  /* Of blocks of 128 by 128, for each 64 packed rows and each chunk, chunks of the same rows one
-   * after the other from channel_offset on: the FP32 scales of rows whose place in their row block
-   * is below 8, and of the others. 0: none. */
-  int64_t block_bytes;
-} heddle_weight_layout_info;
-HEDDLE_EXPORT heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
-                                                 heddle_weight_layout_info* info);
 
 /* Bytes of one number of a type that specs name: "fp16", "bf16", "fp32", "e8m0", "e4m3", "int8",
  * "fp8_e4m3" or "fp8_e5m2"; another word is "api.dtype". */
@@ -60,23 +22,17 @@ HEDDLE_EXPORT heddle_status heddle_dtype_bytes(const char* dtype, size_t dtype_l
                                                int32_t* bytes);
 
 /* Which version of the layout heddle_pack_weights() writes for a spec: to be stored with packed
- * weights. */
+ * weights, and their spec with it. Files that `heddle repack` wrote have both in their metadata. */
 HEDDLE_EXPORT heddle_status heddle_layout_version(const char* spec, size_t spec_length,
                                                   int32_t* version);
-
-/* Fails with weights.layout_version unless what `version` of the layout packed is what kernels of
- * this library read: to be asked before packed weights are used that were stored. Files that
- * `heddle repack` wrote have it in their metadata, heddle.layout. */
+/* To be asked before stored weights are used: fails with weights.layout_version unless what
+ * `version` of the layout packed is what kernels of this library read. */
 HEDDLE_EXPORT heddle_status heddle_check_layout_version(const char* spec, size_t spec_length,
                                                         int32_t version);
-
-/* Fails with weights.mismatch, and a problem for each field, unless a kernel of the first spec (a
- * gemm, or a dequantize of packed weights) reads the weights that were packed for the second one.
- * Files that `heddle repack` wrote have each layer's spec in their metadata. */
+/* The same: fails with weights.mismatch, and a problem for each field, unless a kernel of the first
+ * spec (a gemm, or a dequantize of packed weights) reads weights packed for the second one. */
 HEDDLE_EXPORT heddle_status heddle_check_packed_weights(const char* kernel, size_t kernel_length,
                                                         const char* packed, size_t packed_length);
-
-/* ---- Plain weights --------------------------------------------------------------------------- */
 
 /* Plain arrays, as heddle/weights.h has them. */
 typedef struct heddle_quantized_weights {

@@ -19,13 +19,13 @@ static int pack(const heddle_checkpoint* checkpoint, size_t index) {
 
 int main(int argc, char** argv) {
   heddle_checkpoint* checkpoint = NULL;
-  size_t count = 0;
+  size_t count = 0, tensors = 0;
   size_t i = 0;
   size_t length = 0;
   if (argc != 2) return 2;
   while (argv[1][length] != '\0') ++length;
   if (heddle_checkpoint_create(argv[1], length, NULL, &checkpoint) == HEDDLE_OK) {
-    heddle_checkpoint_layer_count(checkpoint, &count);
+    heddle_checkpoint_counts(checkpoint, &count, &tensors);
     while (i < count && pack(checkpoint, i)) ++i;
     heddle_checkpoint_destroy(checkpoint);
   }

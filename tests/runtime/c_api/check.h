@@ -100,34 +100,21 @@ void test_tuned_tables(void);
 /* prepare_checks.c */
 void test_urgent_first(void* stream);
 
-/* error_checks.c */
-void test_no_error(void);
-void test_error_objects(void);
-
-/* struct_checks.c */
-void test_structs(heddle_kernel* kernel);
-
 /* compile_checks.c */
 void test_builds(void);
 void test_plan_to_kernel(void);
 
-/* plan_checks.c */
-heddle_plan* plan_for(const char* spec, const char* target_name);
-void test_specs(void);
-void test_targets(void);
-void test_plans(void);
-void test_sources(void);
-
-/* plan_launch_checks.c, decode_checks.c, kv_checks.c */
+/* plan_launch_checks.c */
 void test_plan_launches(void);
-void test_decode_plans(void);
-void test_kv_formats(void);
 
-/* model_checks.c, tuned_checks.c, weight_checks.c */
-void test_models(void);
-void test_cache_models(void);
-void test_tuned_sets(void);
-void test_codes_beyond_their_bits(void);
-void test_plain_weights(void);
+static inline heddle_plan* plan_for(const char* spec, const char* target_name) {
+  heddle_target* target = NULL;
+  heddle_plan* plan = NULL;
+  MUST(heddle_target_create(SPEC(target_name), &target) == HEDDLE_OK);
+  CHECK(heddle_plan_create(target, NULL, SPEC(spec), &plan) == HEDDLE_OK);
+  heddle_target_destroy(target); /* the plan holds what it needs */
+  if (plan == NULL) exit(1);
+  return plan;
+}
 
 #endif /* HEDDLE_TESTS_RUNTIME_C_API_CHECK_H_ */

@@ -28,7 +28,6 @@ static void check_kernels(const heddle_build* build, size_t count) {
     CHECK(info.stored == 1 && (info.hit == 0 || info.hit == 1));
   }
   CHECK_CODE(heddle_build_kernel(build, count, &info), HEDDLE_ERROR_USAGE, "api.index");
-  CHECK_CODE(heddle_build_kernel(NULL, 0, &info), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_build_kernel(build, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
 }
 
@@ -56,22 +55,13 @@ static void check_places(const heddle_build* build, size_t specs, size_t count) 
     heddle_plan_destroy(plan);
   }
   CHECK_CODE(heddle_build_index(build, specs, 0, &index), HEDDLE_ERROR_USAGE, "api.index");
-  CHECK_CODE(heddle_build_index(NULL, 0, 0, &index), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_build_index(build, 0, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_plan_of_build(build, specs, &plan), HEDDLE_ERROR_USAGE, "api.index");
-  CHECK_CODE(heddle_plan_of_build(NULL, 0, &plan), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_plan_of_build(build, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
 }
 
 static void test_compiler(heddle_runtime* runtime) {
-  heddle_compiler_info info;
-  size_t i = 0;
-  info.struct_size = sizeof info;
-  CHECK(heddle_runtime_compiler(runtime, &info) == HEDDLE_OK);
-  CHECK(info.identity.length > 0 && info.arch_count > 2);
-  for (i = 1; i < info.arch_count; ++i) CHECK(info.archs[i] > info.archs[i - 1]);
-  CHECK_CODE(heddle_runtime_compiler(NULL, &info), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_runtime_compiler(runtime, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  heddle_text json;
+  CHECK(heddle_runtime_compiler(runtime, &json) == HEDDLE_OK);
+  CHECK(is_text(json, "\"identity\":\"") && is_text(json, "\"archs\":["));
 }
 
 static void test_refused(heddle_runtime* runtime, const heddle_target* target) {
@@ -95,17 +85,8 @@ static void test_refused(heddle_runtime* runtime, const heddle_target* target) {
         HEDDLE_ERROR_UNSUPPORTED);
   CHECK(strstr(heddle_error_message(), "specs[1]") != NULL);
   heddle_target_destroy(turing);
-  CHECK_CODE(heddle_build_create(NULL, target, specs, 1, NULL, NULL, &build), HEDDLE_ERROR_USAGE,
-             "api.null");
-  CHECK_CODE(heddle_build_create(runtime, NULL, specs, 1, NULL, NULL, &build), HEDDLE_ERROR_USAGE,
-             "api.null");
-  CHECK_CODE(heddle_build_create(runtime, target, NULL, 1, NULL, NULL, &build), HEDDLE_ERROR_USAGE,
-             "api.null");
-  CHECK_CODE(heddle_build_create(runtime, target, specs, 1, NULL, NULL, NULL), HEDDLE_ERROR_USAGE,
-             "api.null");
   CHECK_CODE(heddle_build_create(runtime, target, specs, (size_t)-1, NULL, NULL, &build),
              HEDDLE_ERROR_USAGE, "api.count");
-  CHECK_CODE(heddle_build_count(NULL, &specs[0].length), HEDDLE_ERROR_USAGE, "api.null");
 }
 
 /* Strict mode compiles nothing, and serves what is in the cache. */
@@ -134,12 +115,6 @@ static void test_build_of_plans(void) {
   plans[1] = second;
   plans[2] = NULL;
   CHECK_CODE(heddle_build_create_from_plans(runtime, plans, 3, NULL, NULL, &build),
-             HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_build_create_from_plans(runtime, NULL, 1, NULL, NULL, &build),
-             HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_build_create_from_plans(NULL, plans, 2, NULL, NULL, &build), HEDDLE_ERROR_USAGE,
-             "api.null");
-  CHECK_CODE(heddle_build_create_from_plans(runtime, plans, 2, NULL, NULL, NULL),
              HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_build_create_from_plans(runtime, plans, (size_t)-1, NULL, NULL, &build),
              HEDDLE_ERROR_USAGE, "api.count");
@@ -172,7 +147,6 @@ void test_builds(void) {
   MUST(heddle_build_count(build, &count) == HEDDLE_OK && count == 2 && told == count);
   check_kernels(build, count);
   check_places(build, 3, count);
-  CHECK_CODE(heddle_build_count(build, NULL), HEDDLE_ERROR_USAGE, "api.null");
   heddle_build_destroy(build);
   MUST(heddle_build_create(runtime, target, specs, 3, NULL, NULL, &build) == HEDDLE_OK);
   for (i = 0; i < count; ++i) {
@@ -214,15 +188,8 @@ void test_plan_to_kernel(void) {
   CHECK(heddle_plan_json(of_kernel, &other) == HEDDLE_OK && equals(other, one.data));
   CHECK(heddle_kernel_workspace_bytes(kernel, 8, &bytes) == HEDDLE_OK);
   CHECK(heddle_plan_workspace_bytes(plan, 8, &of_plan) == HEDDLE_OK && of_plan == bytes);
-  CHECK_CODE(heddle_target_of_device(runtime, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_tuned_tables_of_runtime(runtime, NULL), HEDDLE_ERROR_USAGE, "api.null");
   heddle_plan_destroy(of_kernel);
-  CHECK_CODE(heddle_plan_of_kernel(NULL, &of_kernel), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_plan_of_kernel(kernel, NULL), HEDDLE_ERROR_USAGE, "api.null");
   heddle_kernel_destroy(kernel);
-  CHECK_CODE(heddle_kernel_load(NULL, plan, &kernel), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_kernel_load(runtime, NULL, &kernel), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_kernel_load(runtime, plan, NULL), HEDDLE_ERROR_USAGE, "api.null");
   heddle_plan_destroy(plan);
   plan = plan_for(kGemm, "rtx4090");
   CHECK_CODE(heddle_kernel_load(runtime, plan, &kernel), HEDDLE_ERROR_USAGE,

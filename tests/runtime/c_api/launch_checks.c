@@ -1,5 +1,4 @@
 /* Launches and their refusals, and packing. */
-#include <stddef.h>
 #include <stdint.h>
 
 #include "check.h"
@@ -39,15 +38,11 @@ static const char kAttention[] =
 
 void test_gemm(heddle_kernel* kernel, void* stream) {
   heddle_gemm_args args;
-  size_t most = 0, bytes = 1, length = 0;
-  char text[8];
+  size_t most = 0, bytes = 1;
   CHECK(heddle_kernel_max_workspace_bytes(kernel, &most) == HEDDLE_OK);
   CHECK(heddle_kernel_workspace_bytes(kernel, 8, &bytes) == HEDDLE_OK && bytes <= most);
   CHECK_CODE(heddle_kernel_workspace_bytes(kernel, 9, &bytes), HEDDLE_ERROR_USAGE, "launch.m");
   CHECK_CODE(heddle_kernel_workspace_bytes(kernel, -1, &bytes), HEDDLE_ERROR_USAGE, "launch.m");
-  CHECK(heddle_kernel_plan(kernel, NULL, 0, &length) == HEDDLE_OK && length > 100);
-  CHECK(heddle_kernel_plan(kernel, text, sizeof text, &length) == HEDDLE_OK);
-  CHECK(text[0] == '{');
 
   memset(&args, 0, sizeof args);
   args.struct_size = sizeof args;
@@ -138,12 +133,9 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
              HEDDLE_ERROR_USAGE, "api.kv");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kUnevenAppend), 10, 0, &bytes), HEDDLE_ERROR_UNSUPPORTED,
              "plan.unsupported");
-  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK(heddle_kernel_create(runtime, SPEC(kAppend), NULL, &append) == HEDDLE_OK);
   memset(&args, 0, sizeof args);
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "api.struct_size");
-  CHECK_CODE(heddle_launch_kv_append(append, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_launch_kv_append(NULL, &args, NULL), HEDDLE_ERROR_USAGE, "api.null");
   args = three_tokens(&bytes);
   CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
   CHECK_CODE(heddle_launch_kv_append(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
@@ -169,7 +161,7 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel_destroy(append);
 }
 
-/* Q of 8 heads and norms; programs that were compiled before these existed launch as ever. */
+/* Q of 8 heads and norms. */
 void test_kv_append_query(heddle_runtime* runtime) {
   const size_t q_row = 8 * 64 * 2;
   heddle_kernel* append = NULL;
@@ -194,12 +186,8 @@ void test_kv_append_query(heddle_runtime* runtime) {
   args.q.bytes -= 1;
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.too_small");
   args.q.bytes += 1;
-  args.struct_size = offsetof(heddle_kv_append_args, q);
-  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.missing");
   heddle_kernel_destroy(append);
   CHECK(heddle_kernel_create(runtime, SPEC(kAppend), NULL, &append) == HEDDLE_OK);
-  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
-  args.struct_size = sizeof args;
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.unexpected");
   heddle_kernel_destroy(append);
 }
@@ -239,8 +227,6 @@ void test_decode_attention(heddle_runtime* runtime, heddle_kernel* gemm) {
   memset(&args, 0, sizeof args);
   CHECK_CODE(heddle_launch_decode_attention(attention, &args, NULL), HEDDLE_ERROR_USAGE,
              "api.struct_size");
-  CHECK_CODE(heddle_launch_decode_attention(attention, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
-  CHECK_CODE(heddle_launch_decode_attention(NULL, &args, NULL), HEDDLE_ERROR_USAGE, "api.null");
   args.struct_size = sizeof args;
   args.sequences = 3;
   args.q = input(0x10000, queries * 64 * 2);
