@@ -72,7 +72,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
   check_workspace(workspace_bytes, args);
 }
 
-DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
+AttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept {
   const KvSpec& kv = plan.spec.decode_attention().kv;
   const KvCache& cache = args.cache;
@@ -108,7 +108,7 @@ void launch(const Kernel::State& state, const DecodeAttentionArgs& args, Stream 
   const Plan& plan = state.plan;
   validate(plan, state.max_workspace_bytes, args);
   if (args.sequences == 0) return;
-  const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
+  const AttentionParameters parameters = decode_attention_parameters(plan, args);
   ArgumentList arguments;
   arguments.set(KernelArgument::kParameters, &parameters);
   const LaunchSize size = decode_attention_size(plan, args);

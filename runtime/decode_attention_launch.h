@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "decode_attention/parameters.h"
+#include "attention/parameters.h"
 #include "heddle/decode_attention.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
@@ -20,10 +20,10 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args);
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args);
 
 // The kernel's one parameter.
-using device::DecodeAttentionParameters;
+using device::AttentionParameters;
 
 // Precondition: validate() accepts the arguments.
-DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
+AttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept;
 
 // What the plan's choice of a kernel and its grid depend on: sequences are as long as they can be.

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "decode_attention/config.h"
+#include "attention/config.h"
 #include "generator/kv/sequence_limits.h"
 #include "heddle/error.h"
 

@@ -168,7 +168,7 @@ heddle_status heddle_decode_attention_parameters(const heddle_plan* plan,
     heddle::c_api::need_work(launch.sequences > 0);
     const auto made = heddle::decode_attention_parameters(plan->plan, launch);
     constexpr std::size_t kAttentionEnd =
-        offsetof(heddle::DecodeAttentionParameters, residual_slot_count) + sizeof(int);
+        offsetof(heddle::AttentionParameters, residual_slot_count) + sizeof(int);
     heddle::c_api::give<kAttentionEnd>(made, parameters, capacity, bytes);
   });
 }

@@ -15,14 +15,14 @@
 // keep Q in shared memory. Short sequences are bound by a chain of trips to the L2 cache instead:
 // lengths, pages, tiles, the exchange of partial results.
 //
-// Roles. A warp works for itself: it fetches tiles of 32 tokens into its ring (kv_fetch.cuh),
-// multiplies them with Q (attention_scores.cuh), and adds them to its own softmax
-// (attention_softmax.cuh) and output (attention_values.cuh). Thread blocks take equal parts of all
-// tiles of the launch (attention_work.cuh). What a block has of one sequence and head is a segment.
-// The blocks of a cluster are a team, which takes segments as one large block would. Which tiles
-// are whose follows from the lengths on the device, so that a captured graph serves other lengths.
-// Grid: any number of blocks up to most_blocks, which run at the same time, alone or in clusters of
-// a power of two up to most_team.
+// Roles, with the shared steps of attention/. A warp works for itself: it fetches tiles of 32
+// tokens into its ring (fetch.cuh), multiplies them with Q (query.cuh, scores.cuh, channel.cuh),
+// masks the logits (mask.cuh), and adds them to its own softmax (softmax.cuh) and output
+// (values.cuh). Thread blocks take equal parts of all tiles of the launch (work.cuh). What a block
+// has of one sequence and head is a segment. The blocks of a cluster are a team, which takes
+// segments as one large block would. Which tiles are whose follows from the lengths on the device,
+// so that a captured graph serves other lengths. Grid: any number of blocks up to most_blocks,
+// which run at the same time, alone or in clusters of a power of two up to most_team.
 //
 // Order.
 // 1. While the previous kernel runs: share out the tiles by lengths and pages as they are, prefetch
@@ -30,13 +30,17 @@
 // 2. Request Q and the first tiles, and begin anew if lengths or pages have changed meanwhile.
 // 3. Tile by tile: wait, fetch the tile `stages` - 1 on, logits, softmax, output.
 // 4. At the end of a segment the warps' results are added, then those of the team's blocks
-//    (attention_finish.cuh). Results of a part of a sequence go to the workspace, and the last
-//    block that comes merges them in a fixed order (attention_output.cuh).
+//    (finish.cuh). Results of a part of a sequence go to the workspace, and the last
+//    block that comes merges them in a fixed order (output.cuh).
 #pragma once
 
-#include "decode_attention/attention_channel.cuh"
-#include "decode_attention/attention_finish.cuh"
-#include "decode_attention/kv_fetch.cuh"
+#include "attention/channel.cuh"
+#include "attention/fetch.cuh"
+#include "attention/finish.cuh"
+#include "attention/mask.cuh"
+#include "attention/scores.cuh"
+#include "attention/softmax.cuh"
+#include "decode_attention/config.h"
 #include "primitives/dependent_launch.cuh"
 
 namespace heddle {
@@ -46,8 +50,9 @@ struct AttentionWarp {
   using S = AttentionShape<Config>;
   using Key = typename S::Key;
   using Val = typename S::Val;
+  static_assert(Config::value.heads.value_rows == ValueRows::kOwn, "V is fetched beside K");
 
-  const DecodeAttentionParameters& arguments;
+  const AttentionParameters& arguments;
   const AttentionWork<Config>& work;
   KvFetch<Config>& fetch;
   AttentionQuery<Config>& query;  // of the segment, requested
@@ -65,8 +70,8 @@ struct AttentionWarp {
     const int t = lane % 4;
     const int length = work.length(segment.sequence);
     query.prepare(query_room, g, t);
-    AttentionRows<Config> rows;
-    rows.load(arguments, segment, length, t);
+    AttentionMask<Config> mask;
+    mask.load(arguments, segment, length, t);
     // Where a word holds the entries of two heads: the place of this head's.
     const u32 odd_head = 2 * (segment.head / S::kRowParts % 2);
     const u32 key_half = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
@@ -79,7 +84,7 @@ struct AttentionWarp {
       fetch.fetch(before(stage));
       const u32 from = ring + stage * S::kStageBytes;
       AttentionScores<Config> scores;
-      if constexpr (Key::kPerChannel) {
+      if constexpr (Key::kScalesQuery) {
         if (token < Key::window_begin(length)) {
           AttentionQuery<Config> scaled;
           AttentionChannels<Config>::scale(from + S::kKeyEntriesOffset, query, scaled, t, lane);
@@ -90,7 +95,7 @@ struct AttentionWarp {
       } else {
         scores.multiply(from, from + S::kKeyEntriesOffset + key_half, query, keys, g, t);
       }
-      rows.apply(scores.logits, token, g);
+      mask.apply(scores.logits, token, g);
       softmax.add(from + S::kValueOffset, from + S::kValueEntriesOffset + value_half, scores.logits,
                   values, length - token, g, t, lane);
       if (++stage == Config::value.stages) stage = 0;
@@ -118,14 +123,14 @@ __device__ __forceinline__ TensorScale tensor_scale(const float* given) {
   return tensor;
 }
 
-// What blocks will wait for, on its way to the L2 cache: Q and the pages.
+// Starts to bring what blocks will wait for, Q and the pages, into the L2 cache.
 template <class Config>
-__device__ __forceinline__ void warm_l2(const DecodeAttentionParameters& arguments) {
+__device__ __forceinline__ void warm_l2(const AttentionParameters& arguments) {
   using S = AttentionShape<Config>;
   const i64 line = static_cast<i64>(blockIdx.x) * S::kThreads + threadIdx.x;
   prefetch_line(arguments.q, line,
-                static_cast<i64>(arguments.sequences) * (2 * S::kQueries * Config::value.head_dim));
-  if constexpr (Config::value.paged)
+                static_cast<i64>(arguments.sequences) * (2 * S::kQueries * S::kKeyDim));
+  if constexpr (Config::value.pages.paged)
     prefetch_line(arguments.block_table, line,
                   4 * static_cast<i64>(arguments.sequences) * arguments.table_width);
 }
@@ -137,7 +142,7 @@ __device__ __forceinline__ void warm_l2(const DecodeAttentionParameters& argumen
 // and the first tiles are asked for in the L2 cache. Once it has ended Q and tiles are read, and
 // lengths and pages again: only if these are others the block begins anew.
 template <class Config>
-__device__ __forceinline__ void begin_work(const DecodeAttentionParameters& arguments,
+__device__ __forceinline__ void begin_work(const AttentionParameters& arguments,
                                            AttentionWork<Config>& work, KvFetch<Config>& fetch,
                                            AttentionQuery<Config>& query, Segment& segment,
                                            int warp, int lane) {
@@ -178,7 +183,7 @@ __device__ __forceinline__ void begin_work(const DecodeAttentionParameters& argu
 }
 
 template <class Config>
-__device__ __forceinline__ void decode_attention(const DecodeAttentionParameters& arguments) {
+__device__ __forceinline__ void decode_attention(const AttentionParameters& arguments) {
   using S = AttentionShape<Config>;
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 memory = shared_address(shared_memory);

@@ -93,7 +93,7 @@ class EmulatedDecoder : public FakeDecoder {
     if (const int i = index_of(plans_.attention, launch.kernel, !launch.captured); i >= 0) {
       grid.together = true;
       return run([kernel = decoder_attention_kernels[static_cast<std::size_t>(i)],
-                  p = argument<DecodeAttentionParameters>(parameters, 0)] { kernel(p); });
+                  p = argument<AttentionParameters>(parameters, 0)] { kernel(p); });
     }
     if (const int i = index_of(plans_.append, launch.kernel, false); i >= 0) {
       return run([kernel = decoder_append_kernels[static_cast<std::size_t>(i)],

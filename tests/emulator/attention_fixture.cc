@@ -108,7 +108,7 @@ void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
   emulator::GlobalMemory memory;
   const DecodeAttentionArgs args = arguments(problem, memory, same_lengths);
   validate(plan_, args);
-  const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
+  const AttentionParameters parameters = decode_attention_parameters(plan_, args);
   for (Grid grid : grids) {
     if (grid.blocks == 0) grid = planned_grid(args);
     std::vector<std::uint8_t> first;
@@ -138,7 +138,7 @@ std::vector<double> EmulatedAttention::output_of(const AttentionProblem& problem
   emulator::GlobalMemory memory;
   const DecodeAttentionArgs args = arguments(problem, memory);
   clear(args, problem);
-  const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
+  const AttentionParameters parameters = decode_attention_parameters(plan_, args);
   run(planned_grid(args), 1, parameters, memory);
   return outputs(args, problem.q.size());
 }
@@ -160,7 +160,7 @@ EmulatedAttention::Grid EmulatedAttention::planned_grid(const DecodeAttentionArg
   return {static_cast<int>(launch.grid_x), static_cast<int>(launch.cluster)};
 }
 
-void EmulatedAttention::run(Grid grid, unsigned seed, const DecodeAttentionParameters& parameters,
+void EmulatedAttention::run(Grid grid, unsigned seed, const AttentionParameters& parameters,
                             const emulator::GlobalMemory& memory) const {
   emulator::run({grid.blocks, grid.team, kernel().threads, kernel().shared_bytes, seed, true},
                 memory, [&] { attention_kernels[GetParam()](parameters); });

@@ -44,7 +44,7 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   Grid planned_grid(const DecodeAttentionArgs& args) const;
   DecodeAttentionArgs arguments(const AttentionProblem& problem, emulator::GlobalMemory& memory,
                                 bool same_lengths = false) const;
-  void run(Grid grid, unsigned seed, const DecodeAttentionParameters& parameters,
+  void run(Grid grid, unsigned seed, const AttentionParameters& parameters,
            const emulator::GlobalMemory& memory) const;
   std::size_t counter_bytes() const;
   std::size_t log_sum_bytes(const AttentionProblem& problem) const;

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-using AttentionKernel = void(DecodeAttentionParameters parameters);
+using AttentionKernel = void(AttentionParameters parameters);
 
 // In the order of attention_cases().
 extern const std::vector<AttentionKernel*> attention_kernels;

@@ -96,5 +96,34 @@ TEST(DecodeAttentionPlan, BlocksFitTheirSharedMemory) {
   }
 }
 
+// Q is as wide as K, the output as V.
+TEST(AttentionConfig, KAndVHaveSizesOfTheirOwn) {
+  const Plan plan = resolve(attention_spec(R"("dtype":"fp16")", "", {32, 8, 128, 1}, false),
+                            target_from_name("h200"));
+  const auto& square = config_of<device::DecodeAttentionConfig>(plan.kernels.front());
+  device::DecodeAttentionConfig wide = square;
+  wide.k.head_dim = 192;
+  wide.k.row_bytes = 2 * wide.k.head_dim;
+  EXPECT_EQ(wide.slot_bytes(), square.slot_bytes());
+  EXPECT_EQ(wide.sum_stride(), square.sum_stride());
+  EXPECT_EQ(wide.values_offset(), wide.k.code_tile_bytes());
+  EXPECT_GT(wide.stage_bytes(), square.stage_bytes());
+  EXPECT_FALSE(wide.has_large_heads());
+  wide.k.head_dim = 576;
+  wide.v.head_dim = 512;
+  EXPECT_EQ(wide.query_bytes(), 2 * wide.block_rows() * 576);
+  EXPECT_EQ(wide.sum_stride(), 512 + 4);
+}
+
+TEST(AttentionConfig, RowsOfVThatLieInKTakeNoRoomOfTheirOwn) {
+  const Plan plan = resolve(attention_spec(R"("dtype":"fp16")", "", {32, 8, 128, 1}, false),
+                            target_from_name("h200"));
+  device::DecodeAttentionConfig config =
+      config_of<device::DecodeAttentionConfig>(plan.kernels.front());
+  config.heads.value_rows = device::ValueRows::kFirstOfKey;
+  EXPECT_EQ(config.values_offset(), 0);
+  EXPECT_EQ(config.key_entries_offset(), config.k.code_tile_bytes());
+}
+
 }  // namespace
 }  // namespace heddle

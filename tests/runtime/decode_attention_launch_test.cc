@@ -125,7 +125,7 @@ TEST(DecodeAttentionLaunch, WantsAResidualWindowWithScalesPerChannel) {
   DecodeAttentionArgs args = attention_args();
   window(args);
   args.cache.residual_slots = memory(0xb004);
-  const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
+  const AttentionParameters parameters = decode_attention_parameters(plan, args);
   EXPECT_EQ(parameters.k_residual, args.cache.k.residual.data);
   EXPECT_EQ(parameters.residual_slots, args.cache.residual_slots.data);
   EXPECT_EQ(parameters.residual_slot_count, 4);

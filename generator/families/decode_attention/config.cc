@@ -48,9 +48,22 @@ device::KvCode code_of(KvDtype dtype) {
   return device::KvCode::kHalf;
 }
 
+device::Alibi alibi_of(Alibi alibi) {
+  switch (alibi) {
+    case Alibi::kNone:
+      break;
+    case Alibi::kStandard:
+      return device::Alibi::kStandard;
+    case Alibi::kGiven:
+      return device::Alibi::kGiven;
+  }
+  return device::Alibi::kNone;
+}
+
 AttentionTensorConfig tensor_config(const KvTensor& tensor, const KvTensorLayout& layout,
                                     const DecodeAttentionSpec& spec) {
   AttentionTensorConfig config{};
+  config.head_dim = spec.shape.head_dim;
   config.code = code_of(tensor.dtype);
   config.granularity = kv_granularity(tensor.granularity);
   config.group_size = tensor.group_size;
@@ -73,28 +86,27 @@ int most_groups(const DecodeAttentionConfig& config) {
 DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& target) {
   const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
   DecodeAttentionConfig config{};
-  config.heads = spec.shape.heads;
-  config.kv_heads = spec.shape.kv_heads;
-  config.head_dim = spec.shape.head_dim;
+  config.heads = {spec.shape.heads, spec.shape.kv_heads, device::ValueRows::kOwn};
+  config.logits.scale_dim = spec.scale_dim > 0 ? spec.scale_dim : spec.shape.head_dim;
+  config.logits.softcap = static_cast<int>(spec.softcap);
+  config.logits.alibi = alibi_of(spec.alibi);
+  config.logits.window = static_cast<int>(spec.window);
+  config.logits.sink_tokens = spec.sink_tokens;
+  config.logits.sink_logits = spec.sink_logits;
+  config.pages.paged = spec.kv.layout == KvLayout::kPaged;
+  config.pages.page_size = std::max(1, spec.kv.page_size);
+  config.pages.nhd = spec.kv.order == KvOrder::kNhd;
   config.query_len = spec.shape.query_len;
-  config.scale_dim = spec.scale_dim > 0 ? spec.scale_dim : spec.shape.head_dim;
-  config.nhd = spec.kv.order == KvOrder::kNhd;
-  config.paged = spec.kv.layout == KvLayout::kPaged;
-  config.page_size = std::max(1, spec.kv.page_size);
-  config.window = static_cast<int>(spec.window);
-  config.sink_tokens = spec.sink_tokens;
-  config.sink_logits = spec.sink_logits;
-  config.alibi = spec.alibi != Alibi::kNone;
-  config.given_slopes = spec.alibi == Alibi::kGiven;
-  config.softcap = static_cast<int>(spec.softcap);
   config.log_sums = spec.log_sum_exp;
   config.dependent = has_dependent_launch(target);
   config.most_team = is_hopper(target) ? kMostTeam : 1;
   config.k = tensor_config(spec.kv.k, layout.k, spec);
   config.v = tensor_config(spec.kv.v, layout.v, spec);
-  const bool two_fit = config.head_dim <= kRowTileDim && most_groups(config) <= kRowTileGroups;
+  const bool two_fit = spec.shape.head_dim <= kRowTileDim && most_groups(config) <= kRowTileGroups;
   config.row_tiles =
-      two_fit ? std::min(kMostRowTiles, static_cast<int>(device::ceil_div(config.rows(), 8))) : 1;
+      two_fit ? std::min(kMostRowTiles,
+                         static_cast<int>(device::ceil_div(config.rows(), device::kQueryTile)))
+              : 1;
   return config;
 }
 

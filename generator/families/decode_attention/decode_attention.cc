@@ -204,7 +204,7 @@ class DecodeAttention final : public Family {
         "DecodeAttentionConfig", config_of<DecodeAttentionConfig>(kernel),
         {"using Value = " + value_type(plan.spec.decode_attention().activation) + ';'});
     text.function = "decode_attention<heddle::Config>";
-    text.parameter_type = "DecodeAttentionParameters";
+    text.parameter_type = "AttentionParameters";
     return text;
   }
 
@@ -213,7 +213,7 @@ class DecodeAttention final : public Family {
                       const LaunchSize& size) const noexcept override {
     const auto& config = config_of<DecodeAttentionConfig>(kernel);
     const std::int64_t of_sequence = device::ceil_div(size.size, kAttentionTile);
-    const std::int64_t items = size.sequences * config.kv_heads * config.row_parts();
+    const std::int64_t items = size.sequences * config.heads.kv * config.row_parts();
     const std::int64_t tiles = of_sequence * items;
     const int least = of_sequence <= config.warps ? config.warps : config.least_share;
     KernelLaunch launch;
@@ -238,10 +238,11 @@ class DecodeAttention final : public Family {
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& config = config_of<DecodeAttentionConfig>(kernel);
     return fmt::format("tiles of {} tokens x {} elements, {} warps, {} stages", kAttentionTile,
-                       config.head_dim, config.warps, config.stages);
+                       config.k.head_dim, config.warps, config.stages);
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
-    return fmt::format("{}x{}", kAttentionTile, config_of<DecodeAttentionConfig>(kernel).head_dim);
+    return fmt::format("{}x{}", kAttentionTile,
+                       config_of<DecodeAttentionConfig>(kernel).k.head_dim);
   }
   nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
     return families::fields_json(config_of<DecodeAttentionConfig>(kernel));

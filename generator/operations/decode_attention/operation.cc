@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "decode_attention/parameters.h"
+#include "attention/parameters.h"
 #include "generator/operations/decode_attention/decode_attention.h"
 #include "generator/operations/launch_size.h"
 #include "generator/spec/kv_complete.h"
@@ -31,7 +31,7 @@ class DecodeAttention final : public OperationOn<DecodeAttentionSpec> {
     check_attention_size(of(fields), size);
   }
   std::size_t parameter_bytes() const noexcept override {
-    return sizeof(device::DecodeAttentionParameters);
+    return sizeof(device::AttentionParameters);
   }
   std::string describe(const void* fields) const override {
     const DecodeAttentionSpec& spec = of(fields);

@@ -2,7 +2,7 @@
 // is not seen. A lane has tokens g, g + 8, g + 16 and g + 24, the octets, of rows 2t and 2t+1.
 #pragma once
 
-#include "decode_attention/attention_query.cuh"
+#include "attention/query.cuh"
 
 namespace heddle {
 
@@ -18,10 +18,10 @@ struct AttentionScores {
   // codes of 4 bits fill an SM with warps there are others to wait for, and adding the sums up
   // costs more; the compiler has registers for tiles of several pages only with them.
   static constexpr bool kAlternates =
-      S::kRowTiles == 1 && Config::value.head_dim <= 128 && (Codes::kBits != 4 || !S::kOnePage);
+      S::kRowTiles == 1 && S::kKeyDim <= 128 && (Codes::kBits != 4 || !S::kOnePage);
   static constexpr int kAccumulators = kAlternates ? 2 : 1;
 
-  float logits[S::kRowTiles][4][2];  // [row tile][octet][row]
+  typename S::Logits logits;  // [row tile][octet][row]
 
   // The tile's dot products with the scales of K.
   __device__ __forceinline__ void multiply(u32 tile, u32 entries, const Query& query,
@@ -54,7 +54,7 @@ struct AttentionScores {
             read(at + 16 * half * kRowStride, low + i * Query::kPiecePairs);
             read(at + (16 * half + 8) * kRowStride, high + i * Query::kPiecePairs);
           }
-          if constexpr (Key::kScaledCodes) {
+          if constexpr (Key::kScalesCodes) {
             const u32 of_token = entries + (16 * half + g) * Key::kEntryStride;
             scale(of_token, piece, t, low);
             scale(of_token + 8 * Key::kEntryStride, piece, t, high);
@@ -86,7 +86,7 @@ struct AttentionScores {
 #pragma unroll
       for (int v = 0; v < 8; ++v) {
         float from = 0.0f;
-        if constexpr (Codes::kInteger && (!Key::kZeros || Key::kPerChannel))
+        if constexpr (Codes::kInteger && (!Key::kZeros || Key::kScalesQuery))
           from = -query.sums[group][n][v % 2];
         sums[n][v / 4][0][v % 4] = from;
         if (kAccumulators > 1) sums[n][v / 4][kAccumulators - 1][v % 4] = 0.0f;
@@ -134,7 +134,7 @@ struct AttentionScores {
       float zero = tensor.zero;
       if constexpr (Key::kFourScales) {
         scale *= Key::Scale::of_four(fours[octet], group);
-      } else if constexpr (Key::kGroupFactors) {
+      } else if constexpr (Key::kScalesSums) {
         const u32 at = entries + (8 * octet + g) * Key::kEntryStride + group * Key::kScaleBytes;
         scale *= Key::Scale::load_shared(at);
         if constexpr (Key::kZeros) zero = Key::Scale::load_shared(at + Key::Scale::kBytes);
@@ -146,7 +146,7 @@ struct AttentionScores {
           const float(&all)[kAccumulators][4] = sums[n][octet / 2];
           const int v = octet % 2 * 2 + c;
           float sum = kAccumulators > 1 ? all[0][v] + all[kAccumulators - 1][v] : all[0][v];
-          if constexpr (Key::kZeros && !Key::kPerChannel) sum -= zero * query.sums[group][n][c];
+          if constexpr (Key::kZeros && !Key::kScalesQuery) sum -= zero * query.sums[group][n][c];
           const float logit = sum * scale;
           logits[n][octet][c] = group == 0 ? logit : logits[n][octet][c] + logit;
         }

@@ -1,11 +1,11 @@
-// Constants that follow from the Config of decode_attention.
+// Constants that follow from the Config of an attention kernel.
 //
 // Rows are the queries that share a head of K and V: row r is query
 // r / kGroup of head r % kGroup of these.
 #pragma once
 
-#include "decode_attention/kv_codes.cuh"
-#include "decode_attention/parameters.h"
+#include "attention/codes.cuh"
+#include "attention/parameters.h"
 #include "primitives/memory.cuh"
 
 namespace heddle {
@@ -29,7 +29,7 @@ struct ScaleHalf {
     return i % 2 == 0 ? Value::low_to_float(pair) : Value::high_to_float(pair);
   }
 };
-// Multiplies codes as they are decoded: see KvTensorShape::kScaledCodes.
+// Multiplies codes as they are decoded: see ScaleUse::kCodes.
 struct ScaleE4m3 {
   static constexpr int kBytes = 1;
 };
@@ -63,13 +63,18 @@ struct KvTensorShape {
   static constexpr KvGranularity kGranularity = kTensor.granularity;
   static constexpr bool kZeros = kTensor.zeros;
   static constexpr int kTile = kAttentionTile;
-  static constexpr bool kScaledCodes = kTensor.scales_codes();
-  static constexpr bool kGivenScale = kScaledCodes || kGranularity == KvGranularity::kTensor;
+  static constexpr ScaleUse kScaleUse = kTensor.scale_use();
+  static constexpr bool kScalesCodes = kScaleUse == ScaleUse::kCodes;
+  static constexpr bool kScalesSums = kScaleUse == ScaleUse::kSums;
+  static constexpr bool kScalesQuery = kScaleUse == ScaleUse::kQuery;
+  static constexpr bool kStoredScales = kScaleUse != ScaleUse::kNothing;
+  static constexpr bool kGivenScale = kScalesCodes || kGranularity == KvGranularity::kTensor;
 
+  static constexpr int kHeadDim = kTensor.head_dim;
   static constexpr int kRowBytes = kTensor.row_bytes;
   static constexpr int kScales = kTensor.scales;
   static constexpr int kGroups = kTensor.groups();
-  static_assert(kRowBytes == Config::value.head_dim * Codes::kBits / 8, "a row of codes");
+  static_assert(kRowBytes == kHeadDim * Codes::kBits / 8, "a row of codes");
   static_assert(kRowBytes % 16 == 0, "rows are copied in 16-byte chunks");
 
   // The largest piece that the four lanes of a row can share, inside of a group. Large heads have
@@ -109,51 +114,46 @@ struct KvTensorShape {
   }
 
   // A token's scales, each with its zero point behind it.
-  static constexpr bool kStoredScales =
-      kGranularity != KvGranularity::kNone && kGranularity != KvGranularity::kTensor;
   static constexpr int kScaleBytes = Scale::kBytes * (kZeros ? 2 : 1);
   // With scales per channel the entry is that of a block of tokens, and so of a tile.
-  static constexpr bool kPerChannel = kTensor.is_channel();
-  static constexpr bool kGroupFactors = kStoredScales && !kScaledCodes && !kPerChannel;
-  static constexpr int kBlockTokens = kPerChannel ? kTensor.group_size : 1;
-  static_assert(!kPerChannel ||
-                    (kIsKey && kBlockTokens % kTile == 0 &&
-                     (!Config::value.paged || Config::value.page_size % kBlockTokens == 0)),
+  static constexpr int kBlockTokens = kScalesQuery ? kTensor.group_size : 1;
+  static_assert(!kScalesQuery || (kIsKey && kBlockTokens % kTile == 0 &&
+                                  (!Config::value.pages.paged ||
+                                   Config::value.pages.page_size % kBlockTokens == 0)),
                 "a tile lies in one block, and that in one page");
   static constexpr int kEntryBytes = kTensor.entry_bytes;
-  static_assert(kEntryBytes == (kStoredScales
-                                    ? (kPerChannel ? Config::value.head_dim : kScales) * kScaleBytes
-                                    : 0),
+  static_assert(kEntryBytes ==
+                    (kStoredScales ? (kScalesQuery ? kHeadDim : kScales) * kScaleBytes : 0),
                 "a token's scales");
   // Tokens from here on are in the residual window.
   static __device__ __forceinline__ int window_begin(int length) {
-    return kPerChannel ? length / kBlockTokens * kBlockTokens : length;
+    return kScalesQuery ? length / kBlockTokens * kBlockTokens : length;
   }
   static constexpr bool kPairs = kTensor.has_pairs();
   static constexpr int kEntryStride = kTensor.entry_stride();
-  static_assert(kEntryBytes != 2 || !Config::value.paged ||
-                    (kTensor.by_token ? Config::value.page_size % 2 == 0
-                                      : Config::value.kv_heads % 2 == 0),
+  static_assert(kEntryBytes != 2 || !Config::value.pages.paged ||
+                    (kTensor.by_token ? Config::value.pages.page_size % 2 == 0
+                                      : Config::value.heads.kv % 2 == 0),
                 "an entry's place in its word is known");
   // Four scales of a token are loaded at once.
-  static constexpr bool kFourScales =
-      kGroupFactors && !kZeros && Scale::kBytes == 2 && kScales == 4;
+  static constexpr bool kFourScales = kScalesSums && !kZeros && Scale::kBytes == 2 && kScales == 4;
 
   // Places in memory: tokens of a page, heads of a page, pages. `tokens`: of a page.
   static __device__ __forceinline__ i64 code_offset(u32 page, int head, int row, int tokens) {
-    const i64 rows = static_cast<i64>(page) * (tokens * Config::value.kv_heads);
+    const i64 rows = static_cast<i64>(page) * (tokens * Config::value.heads.kv);
     return (rows +
-            (Config::value.nhd ? row * Config::value.kv_heads + head : head * tokens + row)) *
+            (Config::value.pages.nhd ? row * Config::value.heads.kv + head : head * tokens + row)) *
            kRowBytes;
   }
-  static constexpr int kTokenStep = Config::value.nhd ? Config::value.kv_heads : 1;  // in rows
+  static constexpr int kTokenStep =
+      Config::value.pages.nhd ? Config::value.heads.kv : 1;  // in rows
   static __device__ __forceinline__ i64 entry_offset(u32 page, int head, int row, int tokens) {
     if constexpr (kGranularity == KvGranularity::kToken)
       return (static_cast<i64>(page) * tokens + row) * kEntryBytes;
     row /= kBlockTokens, tokens /= kBlockTokens;
-    const i64 rows = static_cast<i64>(page) * (tokens * Config::value.kv_heads);
+    const i64 rows = static_cast<i64>(page) * (tokens * Config::value.heads.kv);
     return (rows +
-            (Config::value.nhd ? row * Config::value.kv_heads + head : head * tokens + row)) *
+            (Config::value.pages.nhd ? row * Config::value.heads.kv + head : head * tokens + row)) *
            kEntryBytes;
   }
 };
@@ -166,27 +166,46 @@ struct AttentionShape {
 
   static constexpr int kThreads = Config::value.threads();
   // Whether a tile lies in one page.
-  static constexpr bool kOnePage = !Config::value.paged || Config::value.page_size % kTile == 0;
-  static constexpr int kGroup = Config::value.heads / Config::value.kv_heads;
+  static constexpr bool kOnePage =
+      !Config::value.pages.paged || Config::value.pages.page_size % kTile == 0;
+  static constexpr int kGroup = Config::value.heads.group();
   static constexpr int kRows = Config::value.rows();
-  static constexpr int kRowTiles = Config::value.row_tiles;  // of 8 rows, per block
+  static constexpr int kRowTiles = Config::value.row_tiles;  // of kQueryTile rows, per block
   static constexpr int kBlockRows = Config::value.block_rows();
   static constexpr int kRowParts = Config::value.row_parts();
   // Heads of work: each head of K and V once for every part of its rows.
-  static constexpr int kWorkHeads = Config::value.kv_heads * kRowParts;
+  static constexpr int kWorkHeads = Config::value.heads.kv * kRowParts;
 
   // Where a row of the first head of K and V is among a sequence's queries, [query_len][heads]. In
   // 32 bits on purpose, and so is what callers multiply it with: NVRTC 13.0 takes row % kGroup for
   // 32 bits without a sign in 64-bit arithmetic after it has subtracted a constant from it.
-  static constexpr int kQueries = Config::value.query_len * Config::value.heads;
+  static constexpr int kQueries = Config::value.query_len * Config::value.heads.query;
   static __device__ __forceinline__ int query_of_row(int row) {
-    return row / kGroup * Config::value.heads + row % kGroup;
+    return row / kGroup * Config::value.heads.query + row % kGroup;
   }
 
-  static constexpr int kResidualRowBytes = 2 * Config::value.head_dim;
-  static constexpr int kSteps = Config::value.head_dim / 16;  // of Q K^T
-  static constexpr int kDimTiles = Config::value.head_dim / 16;
-  static_assert(Config::value.head_dim % 16 == 0, "whole tiles of the tensor core");
+  // Elements of a row of Q and K, and of a row of V and the output.
+  static constexpr int kKeyDim = Key::kHeadDim;
+  static constexpr int kValueDim = Val::kHeadDim;
+  static constexpr int kResidualRowBytes = 2 * kKeyDim;
+  static constexpr int kSteps = kKeyDim / 16;  // of Q K^T
+  static constexpr int kDimTiles = kValueDim / 16;
+  static_assert(kKeyDim % 16 == 0 && kValueDim % 16 == 0, "whole tiles of the tensor core");
+  static_assert(Config::value.heads.value_rows == ValueRows::kOwn || kValueDim <= kKeyDim,
+                "rows of V that are the first elements of K's lie in them");
+
+  // What a lane has of a tile's logits, S^T in the accumulators of the tensor core: tokens g, g +
+  // 8, g + 16 and g + 24, the octets, of the rows 2t and 2t + 1 of each tile of rows.
+  static constexpr int kOctets = kTile / 8;
+  static constexpr int kLaneQueries = kQueryTile / 4;
+  using Logits = float[kRowTiles][kOctets][kLaneQueries];
+  // Calls call(row tile, octet, row) for each of them.
+  template <class Call>
+  static __device__ __forceinline__ void for_each_logit(const Call& call) {
+#pragma unroll
+    for (int i = 0; i < kRowTiles * kOctets * kLaneQueries; ++i)
+      call(i / (kOctets * kLaneQueries), i / kLaneQueries % kOctets, i % kLaneQueries);
+  }
 
   // Places in shared memory.
   static constexpr int kTeamOffset = Config::value.team_offset();

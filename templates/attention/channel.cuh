@@ -7,10 +7,38 @@
 // sum that codes owe to their zero points is then one of Q times its scales, by the tensor core.
 #pragma once
 
-#include "decode_attention/attention_query.cuh"
-#include "decode_attention/residual_window.cuh"
+#include "attention/query.cuh"
 
 namespace heddle {
+
+// The residual window has K's last tokens in 16 bits: [slots][heads][tokens][elements of K]. This
+// is the row of a tile's first token; null if the sequence has no slot.
+template <class Config>
+__device__ __forceinline__ const u8* residual_tile(const AttentionParameters& arguments,
+                                                   const Segment& segment, int token) {
+  using S = AttentionShape<Config>;
+  int slot = segment.sequence;
+  if (arguments.residual_slots != nullptr)
+    slot = static_cast<int>(load_global_4_l2(arguments.residual_slots + slot));
+  if (static_cast<u32>(slot) >= static_cast<u32>(arguments.residual_slot_count)) return nullptr;
+  const i64 block = static_cast<i64>(slot) * Config::value.heads.kv + segment.head / S::kRowParts;
+  const i64 row = block * S::Key::kBlockTokens + token % S::Key::kBlockTokens;
+  return arguments.k_residual + row * S::kResidualRowBytes;
+}
+
+// Prefetches a tile's tokens, of which `left` are there, into the L2 cache.
+template <class Config>
+__device__ __forceinline__ void warm_residual_tile(const AttentionParameters& arguments,
+                                                   const Segment& segment, int token, int left,
+                                                   int lane) {
+  const u8* rows = residual_tile<Config>(arguments, segment, token);
+  if (rows == nullptr) return;
+  constexpr int kBytes = AttentionShape<Config>::kResidualRowBytes;
+  const int bytes =
+      (left < AttentionShape<Config>::kTile ? left : AttentionShape<Config>::kTile) * kBytes;
+#pragma unroll 1
+  for (int at = 128 * lane; at < bytes; at += 32 * 128) prefetch_l2(rows + at);
+}
 
 template <class Config>
 struct AttentionChannels {
@@ -19,9 +47,9 @@ struct AttentionChannels {
   using Codes = typename Key::Codes;
   using Query = AttentionQuery<Config>;
   using Value = typename Config::Value;
-  static constexpr int kAllPairs = Config::value.head_dim / 2;
+  static constexpr int kAllPairs = S::kKeyDim / 2;
   static constexpr int kLanePairs = (kAllPairs + 31) / 32;  // that a lane makes ready
-  static constexpr int kZeroOffset = 2 * Config::value.head_dim;
+  static constexpr int kZeroOffset = 2 * S::kKeyDim;
   static constexpr bool kSums = Codes::kInteger;
 
   // Makes of Q what the tile's codes are multiplied with. `entries`: its scales, which are
@@ -62,14 +90,14 @@ struct AttentionChannels {
   }
 
   // Logits of a tile in the window, which begins at `token`, from global memory: few tiles are.
-  static __device__ __forceinline__ void window(const DecodeAttentionParameters& arguments,
+  static __device__ __forceinline__ void window(const AttentionParameters& arguments,
                                                 const Segment& segment, int token, int length,
-                                                float (&logits)[S::kRowTiles][4][2], int g, int t) {
+                                                typename S::Logits& logits, int g, int t) {
     const u8* keys = residual_tile<Config>(arguments, segment, token);
     const int left = keys == nullptr ? 0 : length - token;
     float sums[S::kRowTiles][2][4] = {};
     // 32 elements are a step, 8 of a lane and row. Loads of kAhead steps are on their way.
-    constexpr int kSteps = (Config::value.head_dim + 31) / 32;
+    constexpr int kSteps = (S::kKeyDim + 31) / 32;
     constexpr int kAhead = kSteps % 2 == 0 ? 2 : 1;
 #pragma unroll 1
     for (int step = 0; step < kSteps; step += kAhead) {
@@ -78,7 +106,7 @@ struct AttentionChannels {
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
         const int element = 32 * (step + i) + 8 * t;
-        const bool inside = Config::value.head_dim % 32 == 0 || element < Config::value.head_dim;
+        const bool inside = S::kKeyDim % 32 == 0 || element < S::kKeyDim;
 #pragma unroll
         for (int octet = 0; octet < 4; ++octet) {
           const int row = 8 * octet + g;
@@ -99,11 +127,9 @@ struct AttentionChannels {
         add_step(sums[n], k[i / S::kRowTiles], q[i / S::kRowTiles][n]);
       }
     }
-#pragma unroll
-    for (int i = 0; i < S::kRowTiles * 8; ++i) {
-      const int n = i / 8, octet = i / 2 % 4, c = i % 2;
+    S::for_each_logit([&](int n, int octet, int c) {
       logits[n][octet][c] = sums[n][octet / 2][octet % 2 * 2 + c] * Query::logit_factor();
-    }
+    });
   }
 
  private:

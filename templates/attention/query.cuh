@@ -2,12 +2,18 @@
 // lane knows of its rows: those in columns 2t and 2t+1 of every tile of 8.
 #pragma once
 
-#include "decode_attention/attention_work.cuh"
-#include "decode_attention/warp_reductions.cuh"
-#include "primitives/float.cuh"
+#include "attention/mask.cuh"
 #include "primitives/mma.cuh"
 
 namespace heddle {
+
+__device__ __forceinline__ float warp_max(float x) {
+  x = larger(x, shuffle_xor(x, 1));
+  x = larger(x, shuffle_xor(x, 2));
+  x = larger(x, shuffle_xor(x, 4));
+  x = larger(x, shuffle_xor(x, 8));
+  return larger(x, shuffle_xor(x, 16));
+}
 
 // The scale and zero point of K or V as a whole, where there is one.
 struct TensorScale {
@@ -31,7 +37,7 @@ struct AttentionQuery {
   using Codes = typename Key::Codes;
   using Value = typename Config::Value;
   // Pairs of elements that a lane has of a row, and of a piece.
-  static constexpr int kPairs = Config::value.head_dim / 8;
+  static constexpr int kPairs = S::kKeyDim / 8;
   static constexpr int kWordPairs = 16 / Codes::kBits;
   static constexpr int kPiecePairs = Key::kPieceBytes / 4 * kWordPairs;
   static constexpr int kLoadPairs = kPiecePairs % 4 == 0 ? 4 : 1;
@@ -50,7 +56,7 @@ struct AttentionQuery {
   // Nothing makes Q smaller that has the type of K's decoded codes, unless it meets scales, or
   // codes some of which lie higher than others.
   static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename Config::Value>::value &&
-                                  (!Codes::kInteger || Codes::kBits == 8) && !Key::kPerChannel;
+                                  (!Codes::kInteger || Codes::kBits == 8) && !Key::kScalesQuery;
 
   u32 pairs[S::kRowTiles][kPairs];
   u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
@@ -81,19 +87,19 @@ struct AttentionQuery {
     }
   }
 
-  // Row 8n + g of the block in memory; null where it is no query.
-  static __device__ __forceinline__ const u8* row_of(const DecodeAttentionParameters& arguments,
+  // Row g of row tile n of the block in memory; null where it is no query.
+  static __device__ __forceinline__ const u8* row_of(const AttentionParameters& arguments,
                                                      const Segment& segment, int n, int g) {
-    constexpr int kBytes = 2 * Config::value.head_dim;  // of a query
+    constexpr int kBytes = 2 * S::kKeyDim;  // of a query
     const int head = segment.head / S::kRowParts;
-    const int row = segment.head % S::kRowParts * S::kBlockRows + 8 * n + g;
-    if (S::kRows % 8 != 0 && row >= S::kRows) return nullptr;
+    const int row = segment.head % S::kRowParts * S::kBlockRows + kQueryTile * n + g;
+    if (S::kRows % kQueryTile != 0 && row >= S::kRows) return nullptr;
     return arguments.q + static_cast<i64>(segment.sequence) * (S::kQueries * kBytes) +
            head * (S::kGroup * kBytes) + S::query_of_row(row) * kBytes;
   }
 
   // Starts the loads of a segment's Q: before copies of its tiles, which would stand in the way.
-  __device__ __forceinline__ void request(const DecodeAttentionParameters& arguments,
+  __device__ __forceinline__ void request(const AttentionParameters& arguments,
                                           const Segment& segment, int g, int t) {
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
@@ -128,7 +134,7 @@ struct AttentionQuery {
       for (int i = 0; i < kPairs; i += kWordPairs)
         Codes::order_query(*reinterpret_cast<u32(*)[kWordPairs]>(&pairs[n][i]));
     }
-    if constexpr (!Key::kPerChannel) add_up();
+    if constexpr (!Key::kScalesQuery) add_up();
     if constexpr (S::kQueryInShared) {
       place = room + 8 * (4 * g + t);
 #pragma unroll
@@ -137,10 +143,10 @@ struct AttentionQuery {
     }
   }
 
-  // With softcap also what AttentionRows needs of a logit.
+  // What makes a logit of a product of Q and K, and of that what Softcap takes.
   static __device__ __forceinline__ float logit_factor() {
-    constexpr float kTimes = Config::value.softcap > 0 ? 2.0f / Config::value.softcap : 1.0f;
-    return 1.4426950408889634f * kTimes / sqrtf(static_cast<float>(Config::value.scale_dim));
+    return kLog2E * Softcap<Config::value.logits.softcap>::kFactor /
+           sqrtf(static_cast<float>(Config::value.logits.scale_dim));
   }
   static __device__ __forceinline__ float finite_max(float most, float value) {
     const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
@@ -152,7 +158,7 @@ struct AttentionQuery {
   // The product with K's scales needs the same largest exponent of every Q.
   __device__ __forceinline__ void normalise() {
     int up = 0;
-    if (Key::kPerChannel || any_lane(!is_fine())) up = kLargestExponent - largest_exponent();
+    if (Key::kScalesQuery || any_lane(!is_fine())) up = kLargestExponent - largest_exponent();
     if constexpr (IsSame<Fp16, Value>::value) {
       multiply_twice(up);
     } else {

@@ -1,9 +1,9 @@
-// What a launch of decode_attention gives its kernel: one struct for the runtime and the kernel.
+// What a launch of an attention kernel gives it: one struct for the runtime and the kernels.
 #pragma once
 
 namespace heddle::device {
 
-struct DecodeAttentionParameters {
+struct AttentionParameters {
   const unsigned char* q;  // [sequences][query_len][heads][head_dim]
   const unsigned char* k;
   const unsigned char* v;

@@ -2,7 +2,7 @@
 // that share the item, each in a fixed order.
 #pragma once
 
-#include "decode_attention/attention_output.cuh"
+#include "attention/output.cuh"
 #include "primitives/mbarrier.cuh"
 
 namespace heddle {
@@ -11,7 +11,7 @@ template <class Config>
 struct AttentionFinish {
   using S = AttentionShape<Config>;
   using Softmax = AttentionSoftmax<Config>;
-  using Team = AttentionTeam<Config>;
+  using Team = AttentionTeam<Config::value.most_team>;
   using Output = AttentionOutput<Config>;
   static constexpr int kQuads = Output::kQuads;
   // Whether parts of warps are brought to one reference as they are added, which saves a barrier.
@@ -37,7 +37,7 @@ struct AttentionFinish {
     }
   }
 
-  // Every thread of the block calls it. `room`: eight rows of the warp's own. True if this block is
+  // Every thread of the block calls it. `room`: a row tile of the warp's own. True if this block is
   // the one to merge the item.
   __device__ __forceinline__ bool finish(const Segment& segment, Softmax& softmax, u32 room) const {
     const int g = lane / 4;
@@ -90,8 +90,8 @@ struct AttentionFinish {
         sum += shuffle_xor(sum, 8);
         sum += shuffle_xor(sum, 16);
         if (g == 0) {
-          store_shared_float(stats(8 * n + 2 * t + c, warp), softmax.reference[n][c]);
-          store_shared_float(stats(8 * n + 2 * t + c, warp) + 4, sum);
+          store_shared_float(stats(kQueryTile * n + 2 * t + c, warp), softmax.reference[n][c]);
+          store_shared_float(stats(kQueryTile * n + 2 * t + c, warp) + 4, sum);
         }
       }
     }
@@ -124,7 +124,8 @@ struct AttentionFinish {
                                             u32 to) const {
     float factor = 1.0f;
     if constexpr (!kScaledLast)
-      factor = exp2_fast(softmax.reference[n][c] - row_of_warps(8 * n + 2 * t + c).reference);
+      factor =
+          exp2_fast(softmax.reference[n][c] - row_of_warps(kQueryTile * n + 2 * t + c).reference);
     constexpr int kRun = AttentionValues<Config>::kNeighbours;
 #pragma unroll
     for (int i = 0; i < 2 * S::kDimTiles; i += kRun) {
@@ -156,12 +157,12 @@ struct AttentionFinish {
     return sum;
   }
 
-  // Eight rows, to their places in the output or the slot.
+  // A row tile, to their places in the output or the slot.
   __device__ __forceinline__ void add_warps(const Segment& segment, int n, bool whole,
                                             u8* slot) const {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
-      const int row = 8 * n + i / kQuads;
+    for (int i = threadIdx.x; i < kQueryTile * kQuads; i += S::kThreads) {
+      const int row = kQueryTile * n + i / kQuads;
       if (!Output::is_query(segment, row)) break;
       const RowSum all = row_of_warps(row);
       output.put_or_keep(segment, row, i % kQuads, quad_of_warps(i, all), all.reference, all.total,
@@ -169,7 +170,7 @@ struct AttentionFinish {
     }
   }
 
-  // Eight rows of all blocks of the team: each block sends the others what they add, and adds its
+  // A row tile of all blocks of the team: each block sends the others what they add, and adds its
   // own share, in the order of the blocks.
   __device__ __forceinline__ void exchange(const Segment& segment, int n, u32 exchanges, bool whole,
                                            u8* slot) const {
@@ -189,7 +190,7 @@ struct AttentionFinish {
     }
 #pragma unroll 1
     for (int i = threadIdx.x; i < rows * blocks; i += S::kThreads) {
-      const int row = 8 * n + (i >> log);
+      const int row = kQueryTile * n + (i >> log);
       const int to = i & (blocks - 1);
       const RowSum all = row_of_warps(row);
       const u32 at =
@@ -202,7 +203,7 @@ struct AttentionFinish {
       const int to = i / 4 & (blocks - 1);
       const u32 at =
           memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
-      const Quad sum = quad_of_warps(i, row_of_warps(8 * n + i / kQuads));
+      const Quad sum = quad_of_warps(i, row_of_warps(kQueryTile * n + i / kQuads));
       store_remote_floats(address_in_block(at, to), {sum.v[0], sum.v[1], sum.v[2], sum.v[3]},
                           address_in_block(barrier, to));
     }
@@ -213,7 +214,7 @@ struct AttentionFinish {
                  16 * step, whole, slot);
   }
 
-  // Quad i of eight rows, that of block b at `at` + b * step.
+  // Quad i of a row tile, that of block b at `at` + b * step.
   __device__ __forceinline__ void add_blocks(const Segment& segment, int n, int i, u32 at, u32 step,
                                              bool whole, u8* slot) const {
     const u32 stats = memory + S::kTeamStatsOffset + 16 * (i / kQuads * Config::value.most_team);
@@ -241,7 +242,8 @@ struct AttentionFinish {
 #pragma unroll
       for (int j = 0; j < 4; ++j) sum.v[j] += factor * parts[b].v[j];
     }
-    output.put_or_keep(segment, 8 * n + i / kQuads, i % kQuads, sum, reference, total, whole, slot);
+    output.put_or_keep(segment, kQueryTile * n + i / kQuads, i % kQuads, sum, reference, total,
+                       whole, slot);
   }
 
   // Whether all other teams that share the item have stored their parts of this block's share.

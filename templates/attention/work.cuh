@@ -1,4 +1,4 @@
-// Which tiles a block takes.
+// Which tiles a block, or a team of blocks, takes.
 //
 // The tiles of all sequences follow each other, once for every head: block i takes the i-th equal
 // part of them, however long the sequences are, and neighbouring blocks read the same tokens of
@@ -9,11 +9,39 @@
 // them those of sink tokens.
 #pragma once
 
-#include "decode_attention/attention_shape.cuh"
-#include "decode_attention/attention_team.cuh"
+#include "attention/shape.cuh"
+#include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
+
+// Thread blocks that take the same segments, each of them a part of every segment's tiles: those of
+// a cluster, kMost at most and a power of two. Nothing of this is held in registers, which the loop
+// over tiles has none for.
+template <int kMost>
+struct AttentionTeam {
+  static __device__ __forceinline__ int blocks() { return static_cast<int>(cluster_size()); }
+  static __device__ __forceinline__ int rank() {
+    return static_cast<int>(blockIdx.x & (cluster_size() - 1));
+  }
+  // This team's number, and how many there are.
+  static __device__ __forceinline__ int index() { return static_cast<int>(cluster_index()); }
+  static __device__ __forceinline__ int count() { return static_cast<int>(cluster_count()); }
+  // The binary logarithm of blocks().
+  static __device__ __forceinline__ int log_blocks() {
+    const int size = blocks();
+    return (size > 1) + (size > 2) + (size > 4) + (size > 8);
+  }
+};
+// Each block alone.
+template <>
+struct AttentionTeam<1> {
+  static __device__ __forceinline__ int blocks() { return 1; }
+  static __device__ __forceinline__ int rank() { return 0; }
+  static __device__ __forceinline__ int index() { return static_cast<int>(blockIdx.x); }
+  static __device__ __forceinline__ int count() { return static_cast<int>(gridDim.x); }
+  static __device__ __forceinline__ int log_blocks() { return 0; }
+};
 
 struct Segment {
   int head;  // of work
@@ -27,13 +55,13 @@ struct Segment {
 template <class Config>
 struct AttentionWork {
   using S = AttentionShape<Config>;
-  using Team = AttentionTeam<Config>;
+  using Team = AttentionTeam<Config::value.most_team>;
 
-  const DecodeAttentionParameters& arguments;
+  const AttentionParameters& arguments;
   u32 memory;   // shared
   int end = 0;  // of this team
 
-  __device__ __forceinline__ AttentionWork(const DecodeAttentionParameters& arguments, u32 memory)
+  __device__ __forceinline__ AttentionWork(const AttentionParameters& arguments, u32 memory)
       : arguments(arguments), memory(memory) {
     if (threadIdx.x == 0) store_shared_4(changed_flag(), 0);
   }
@@ -74,7 +102,7 @@ struct AttentionWork {
         if (warp == 0 && sequence < sequences) {
           const int unused = tiles_of(length) * S::kTile - length;
           store_shared_4(memory + 4 * (sequence + 1), (before + sum) * S::kTile + unused);
-          if constexpr (Config::value.window > 0)
+          if constexpr (Config::value.logits.window > 0)
             store_shared_4(memory + S::kLengthsOffset + 4 * sequence, length);
         }
         before += static_cast<int>(broadcast(sum, 31));
@@ -129,7 +157,7 @@ struct AttentionWork {
   }
 
   __device__ __forceinline__ int length(int sequence) const {
-    if constexpr (Config::value.window > 0)
+    if constexpr (Config::value.logits.window > 0)
       return static_cast<int>(load_shared_4(memory + S::kLengthsOffset + 4 * sequence));
     const u32 end = ends(sequence + 1);
     return static_cast<int>((end / S::kTile - begin_of(sequence)) * S::kTile - end % S::kTile);
@@ -224,13 +252,14 @@ struct AttentionWork {
   }
   // Whole tiles between the sink tokens and the first token of the first query's window.
   static __device__ __forceinline__ int hidden_tiles(int length) {
-    if constexpr (Config::value.window == 0) return 0;
-    const int first = length - Config::value.query_len - Config::value.window + 1;
-    const int hidden = (first > 0 ? first : 0) / S::kTile - tiles_of(Config::value.sink_tokens);
+    if constexpr (Config::value.logits.window == 0) return 0;
+    const int first = length - Config::value.query_len - Config::value.logits.window + 1;
+    const int hidden =
+        (first > 0 ? first : 0) / S::kTile - tiles_of(Config::value.logits.sink_tokens);
     return hidden > 0 ? hidden : 0;
   }
   static __device__ __forceinline__ int sink_tiles(int) {
-    return tiles_of(Config::value.sink_tokens);
+    return tiles_of(Config::value.logits.sink_tokens);
   }
   static __device__ __forceinline__ int seen_tiles(int length) {
     return tiles_of(length) - hidden_tiles(length);

@@ -6,8 +6,7 @@
 // largest. FP16 then keeps all of P's bits down to 2^-21 of the largest product.
 #pragma once
 
-#include "decode_attention/attention_rows.cuh"
-#include "decode_attention/attention_values.cuh"
+#include "attention/values.cuh"
 #include "primitives/scale.cuh"
 
 namespace heddle {
@@ -40,18 +39,16 @@ struct AttentionSoftmax {
   }
 
   // `tile` and `entries`: of V, in shared memory. Tokens from `left` on are none.
-  __device__ __forceinline__ void add(u32 tile, u32 entries, float (&logits)[S::kRowTiles][4][2],
+  __device__ __forceinline__ void add(u32 tile, u32 entries, typename S::Logits& logits,
                                       const TensorScale& tensor, int left, int g, int t, int lane) {
     float scales[4][Val::kGroups];
     load_scales(entries, scales, left, g);
     raise(logits, scales);
-#pragma unroll
-    for (int i = 0; i < S::kRowTiles * 8; ++i) {
-      const int n = i / 8, octet = i / 2 % 4, c = i % 2;
+    S::for_each_logit([&](int n, int octet, int c) {
       const float p = exp2_fast(logits[n][octet][c] - reference[n][c]);
       logits[n][octet][c] = p;
       sum[n][c] += p;
-    }
+    });
 #pragma unroll
     for (int group = 0; group < Val::kGroups; ++group) {
       u32 p[S::kRowTiles][4];
@@ -61,7 +58,7 @@ struct AttentionSoftmax {
         for (int octet = 0; octet < 4; ++octet) {
           float low = logits[n][octet][0];
           float high = logits[n][octet][1];
-          if constexpr (Val::kGroupFactors) {
+          if constexpr (Val::kScalesSums) {
             low *= scales[octet][group];
             high *= scales[octet][group];
           }
@@ -76,13 +73,13 @@ struct AttentionSoftmax {
   // What the sum of V has in row tile n, tile m, register v.
   __device__ __forceinline__ float value(int n, int m, int v) const {
     const float x = values.value(n, m, v);
-    return Val::kGroupFactors ? x * power_inverse(inverse) : x;
+    return Val::kScalesSums ? x * power_inverse(inverse) : x;
   }
 
  private:
   __device__ __forceinline__ void load_scales(u32 entries, float (&scales)[4][Val::kGroups],
                                               int left, int g) const {
-    if constexpr (Val::kGroupFactors) {
+    if constexpr (Val::kScalesSums) {
 #pragma unroll
       for (int octet = 0; octet < 4; ++octet) {
         const u32 entry = entries + (8 * octet + g) * Val::kEntryStride;
@@ -107,7 +104,7 @@ struct AttentionSoftmax {
   }
 
   // New references where a logit or a scale has left the old ones behind.
-  __device__ __forceinline__ void raise(const float (&logits)[S::kRowTiles][4][2],
+  __device__ __forceinline__ void raise(const typename S::Logits& logits,
                                         float (&scales)[4][Val::kGroups]) {
     bool above = false;
     float most[S::kRowTiles][2];
@@ -121,14 +118,14 @@ struct AttentionSoftmax {
       }
     }
     float scale = 0.0f;
-    if constexpr (Val::kGroupFactors) {
+    if constexpr (Val::kScalesSums) {
 #pragma unroll
       for (int i = 0; i < 4 * Val::kGroups; ++i)
         scale = larger(scale, scales[i / Val::kGroups][i % Val::kGroups]);
       above = above || scale * inverse > 4.0f;
     }
     if (any_lane(above)) rescale(most, scale);
-    if constexpr (Val::kGroupFactors) {
+    if constexpr (Val::kScalesSums) {
 #pragma unroll
       for (int i = 0; i < 4 * Val::kGroups; ++i)
         scales[i / Val::kGroups][i % Val::kGroups] *= inverse;
@@ -137,7 +134,7 @@ struct AttentionSoftmax {
 
   __device__ __forceinline__ void rescale(float (&most)[S::kRowTiles][2], float scale) {
     float all = 1.0f;
-    if constexpr (Val::kGroupFactors) {
+    if constexpr (Val::kScalesSums) {
       scale = larger(scale, shuffle_xor(scale, 4));
       scale = larger(scale, shuffle_xor(scale, 8));
       scale = larger(scale, shuffle_xor(scale, 16));

@@ -1,7 +1,7 @@
 // O^T += V^T P^T of a warp: products of the values' codes, and what zero points add to them.
 #pragma once
 
-#include "decode_attention/attention_rows.cuh"
+#include "attention/query.cuh"
 #include "primitives/scale.cuh"
 
 namespace heddle {
@@ -59,7 +59,7 @@ struct AttentionValues {
         u32 pairs[4][kDims];
 #pragma unroll
         for (int octet = 0; octet < 4; ++octet) Codes::values(v[octet], pairs[octet]);
-        if constexpr (Val::kScaledCodes) {
+        if constexpr (Val::kScalesCodes) {
           if (chunk % 2 == 0) load_chunk_scales(entries, chunk, scales, g, t);
 #pragma unroll
           for (int octet = 0; octet < 4; ++octet) {
@@ -91,7 +91,7 @@ struct AttentionValues {
       for (int octet = 0; octet < 4; ++octet) {
         float low = Val::kZeros ? tensor.zero : Codes::kMiddle;
         float high = low;
-        if constexpr (Val::kZeros && Val::kGroupFactors) {
+        if constexpr (Val::kZeros && Val::kScalesSums) {
           const u32 at = entries + (8 * octet + 2 * t) * Val::kEntryStride +
                          group * Val::kScaleBytes + Val::Scale::kBytes;
           low = Val::Scale::load_shared(at);

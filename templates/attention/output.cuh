@@ -2,12 +2,12 @@
 //
 // Workspace: a counter per block, 0 between launches; then two slots per block, of the segment
 // that ends an item which another team began, and of the one that begins an item for others to
-// end: FP32 [block rows][head_dim], then (reference, sum) of each row, once for every 16 elements.
-// Blocks of a team have each a share of every row: the last block to finish that share of an item
-// merges it.
+// end: FP32 [block rows][elements of V], then (reference, sum) of each row, once for every 16
+// elements. Blocks of a team have each a share of every row: the last block to finish that share of
+// an item merges it.
 #pragma once
 
-#include "decode_attention/attention_softmax.cuh"
+#include "attention/softmax.cuh"
 
 namespace heddle {
 
@@ -24,13 +24,13 @@ template <class Config>
 struct AttentionOutput {
   using S = AttentionShape<Config>;
   using Softmax = AttentionSoftmax<Config>;
-  using Team = AttentionTeam<Config>;
+  using Team = AttentionTeam<Config::value.most_team>;
   using Value = typename Config::Value;
   static constexpr float kLn2 = 0.6931471805599453f;
-  static constexpr int kQuads = Config::value.head_dim / 4;
+  static constexpr int kQuads = S::kValueDim / 4;
   static constexpr int kSlotBytes = Config::value.slot_bytes();
 
-  const DecodeAttentionParameters& arguments;
+  const AttentionParameters& arguments;
   const AttentionWork<Config>& work;
   float value_scale;  // of the tensor
 
@@ -39,10 +39,10 @@ struct AttentionOutput {
     return segment.head % S::kRowParts * S::kBlockRows + row < S::kRows;
   }
 
-  // How many of the n-th eight rows are queries.
+  // How many rows of row tile n are queries.
   static __device__ __forceinline__ int rows_of(const Segment& segment, int n) {
-    const int left = S::kRows - segment.head % S::kRowParts * S::kBlockRows - 8 * n;
-    return left < 0 ? 0 : left < 8 ? left : 8;
+    const int left = S::kRows - segment.head % S::kRowParts * S::kBlockRows - kQueryTile * n;
+    return left < 0 ? 0 : left < kQueryTile ? left : kQueryTile;
   }
   // A block's share of the quads of these rows is every blocks()-th run of four, which is a sector
   // of the output. share_of() is how many quads that are, the next function which the i-th is.
@@ -97,8 +97,8 @@ struct AttentionOutput {
       for (int i = threadIdx.x - lane; i < count; i += S::kThreads) {
         const bool inside = i + lane < count;
         const int quad = quad_of_share(inside ? i + lane : 0);
-        merge_quad(segment, ring + 16 * lane, 8 * n + quad / kQuads, quad % kQuads, inside, slots,
-                   step, last - first + 1);
+        merge_quad(segment, ring + 16 * lane, kQueryTile * n + quad / kQuads, quad % kQuads, inside,
+                   slots, step, last - first + 1);
       }
     }
   }
@@ -112,15 +112,15 @@ struct AttentionOutput {
       if constexpr (Config::value.log_sums) {
         for (int j = threadIdx.x; j < S::kQueries; j += S::kThreads)
           arguments.log_sums[static_cast<i64>(i) * S::kQueries + j] =
-              Config::value.sink_logits ? arguments.sinks[j % Config::value.heads]
-                                        : float_from_bits(0xff800000u);
+              Config::value.logits.sink_logits ? arguments.sinks[j % Config::value.heads.query]
+                                               : float_from_bits(0xff800000u);
       }
     }
   }
 
  private:
   static __device__ __forceinline__ int stats_offset(int row, int quad) {
-    return 4 * S::kBlockRows * Config::value.head_dim + 8 * ((row * kQuads + quad) / 4);
+    return 4 * S::kBlockRows * S::kValueDim + 8 * ((row * kQuads + quad) / 4);
   }
 
   // Four elements of a row.
@@ -129,8 +129,8 @@ struct AttentionOutput {
     const int r = segment.head % S::kRowParts * S::kBlockRows + row;
     const int head = segment.head / S::kRowParts * S::kGroup + r % S::kGroup;
     float scale = 1.0f;
-    if constexpr (Config::value.sink_logits) {
-      const float sink = 1.4426950408889634f * arguments.sinks[head];
+    if constexpr (Config::value.logits.sink_logits) {
+      const float sink = kLog2E * arguments.sinks[head];
       const float top = larger(reference, sink);
       scale = exp2_fast(reference - top);
       total = total * scale + exp2_fast(sink - top);
@@ -140,7 +140,7 @@ struct AttentionOutput {
     scale = total == 0.0f ? 0.0f : scale * value_scale * reciprocal_fast(total);
     const int query = segment.head / S::kRowParts * S::kGroup + S::query_of_row(r);
     const i64 place = static_cast<i64>(segment.sequence) * S::kQueries + query;
-    store_global_8(arguments.out + 2 * (place * Config::value.head_dim + 4 * quad),
+    store_global_8(arguments.out + 2 * (place * S::kValueDim + 4 * quad),
                    Value::from_floats(sum.v[0] * scale, sum.v[1] * scale),
                    Value::from_floats(sum.v[2] * scale, sum.v[3] * scale));
     if (Config::value.log_sums && quad == 0)

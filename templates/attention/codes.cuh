@@ -10,7 +10,7 @@
 // good for 2^n; 2^kExponent and the zero point are left to the sums.
 #pragma once
 
-#include "decode_attention/config.h"
+#include "attention/config.h"
 #include "primitives/bits.cuh"
 #include "primitives/half.cuh"
 
