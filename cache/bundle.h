@@ -27,7 +27,7 @@ bool is_bundle_name(std::string_view path);
 int publish_bundle(const std::string& path, ByteView bytes,
                    FileSystem& files = posix_file_system());
 
-// The same rules as for the files of a read-only folder: owned by this user or by root, not
+// The rules for the files of a read-only folder hold here, too: owned by this user or by root, not
 // writable by group or others, no link. The file is opened on the first use and stays open, so
 // replacing it by rename disturbs nobody. A bundle that cannot be used is a miss and told to `warn`
 // once. Thread-safe.

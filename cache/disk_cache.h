@@ -61,7 +61,7 @@ class DiskCache final : public CacheLayer {
   // Publishes the entry atomically, replacing what is there. False if it could not be stored, also
   // if encode_entry() refuses it.
   bool store(const CacheKey& key, const Binary& binary);
-  // The same for encode_entry()'s bytes.
+  // As above, for encode_entry()'s bytes.
   bool store(const KeyDigests& key, const Bytes& bytes);
 
   // Whether there is a sound entry of this key that holds source and PTX: one without them must not

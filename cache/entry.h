@@ -98,7 +98,7 @@ Bytes encode_entry(const SerialKey& key, const Binary& binary,
 // Pure, total and bounded: any bytes give a view or a reason. Never kMiss. Decompresses nothing.
 EntryView parse_entry(ByteView bytes);
 
-// The same, and kMiss unless the entry has all of these digests.
+// As above, and kMiss unless the entry has all of these digests.
 EntryView parse_entry(ByteView bytes, const KeyDigests& key);
 
 // A copy of what a view with kOk shows; the PTX is decompressed when it is first read. Nothing if

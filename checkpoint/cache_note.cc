@@ -12,7 +12,7 @@ namespace {
 
 using Scales = CacheScheme::Scales;
 
-// Of keys and values, not of queries or of attention's probabilities.
+// Keys and values, not queries or of attention's probabilities.
 bool is_of_cache(const CheckpointConfig& config, const TensorInfo& tensor) {
   // Few names stand for scales of a cache, whose places in the model are looked for.
   if (!is_float(tensor.type) || role_of_name(tensor.name) != ModuleRole::kCacheScale ||

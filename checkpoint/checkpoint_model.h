@@ -19,7 +19,7 @@ inline constexpr const char* kMissingWeights = "missing";
 // Error(kUnsupported, "checkpoint.not_quantised") without a quantised layer.
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const PackOptions& options = {});
-// The same of a file that repack_checkpoint() wrote, as read_packed_checkpoint() has it. `config`
+// As above, of a file that repack_checkpoint() wrote, as read_packed_checkpoint() has it. `config`
 // may be empty; the facts that it has are used.
 Model model_of_packed(const Checkpoint& checkpoint, const CheckpointConfig& config,
                       PackedCheckpoint packed);

@@ -28,7 +28,7 @@ std::string config_beside(const std::string& checkpoint);
 // cannot be read or are larger than any config, Error(kSpec, "checkpoint.not_text") for one with a
 // NUL byte and for one beside it that is empty.
 ConfigFiles read_config_files(const std::string& path);
-// The same of those beside config.json alone.
+// As above, of those next to config.json alone.
 void read_files_beside(const std::string& path, ConfigFiles* files);
 
 // The error of these texts with the file of each problem in front of it.

@@ -36,7 +36,7 @@ std::optional<UnreadFile> unread_file_in(const std::string& folder) {
     std::error_code unknown;
     std::uintmax_t bytes = at->is_regular_file(none) ? at->file_size(unknown) : 0;
     if (unknown) bytes = 0;
-    // Of files of one size the first one by name: folders have no order.
+    // Among files of one size it takes the first by name: folders have no order.
     const bool before = !largest || bytes > most || (bytes == most && file->path < largest->path);
     if (!before) continue;
     most = bytes;

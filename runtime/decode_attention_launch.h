@@ -16,7 +16,7 @@ namespace heddle {
 // "launch.too_small", "launch.size" or "launch.workspace" if `args` break the contract of
 // DecodeAttentionArgs. Precondition: a plan of decode_attention.
 void validate(const Plan& plan, const DecodeAttentionArgs& args);
-// The same where plan.max_workspace_bytes() is known.
+// As above, where plan.max_workspace_bytes() is known.
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args);
 
 // The kernel's one parameter.

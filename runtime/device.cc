@@ -60,7 +60,7 @@ Target target_of_device(cuda::CUdevice device) {
   target.memory_gb_per_s = memory_gb_per_s(device);
   target.sm_mhz = sm_mhz(device);
   if (const DeviceFacts* known = facts_of_device(target.name)) {
-    // The same to the digit as on a machine without the GPU: plans follow from them.
+    // Equal to the digit to what there is on a machine without the GPU: plans follow from them.
     target.l2_bytes = l2_bytes_of(*known);
     target.memory_gb_per_s = known->memory_gb_per_s;
     target.sm_mhz = known->sm_mhz;

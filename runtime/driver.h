@@ -99,7 +99,7 @@ struct Driver {
 // it, where CUDA works no more, and cuInit's own error. Any thread.
 const Driver& driver();
 
-// The same without an exception: nullptr, and the reason in `why_not` if that is not null.
+// As above, without an exception: nullptr, and the reason in `why_not` if that is not null.
 const Driver* try_driver(std::string* why_not);
 
 // Whether this process is a fork of one that has used the driver; then no call of it may be made,

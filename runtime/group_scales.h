@@ -16,7 +16,7 @@ struct GroupScales {
   RowScaleDtype dtype = RowScaleDtype::kFp32;
   ScaleLayout layout = ScaleLayout::kRowMajor;
 
-  // Of kColumnMajor: lines of words, a word for each row.
+  // For kColumnMajor: lines of words, a word for each row.
   std::int64_t lines() const noexcept;
   // Elements from a line to the next, of rows or of columns; 0 stands for the least.
   std::int64_t stride_of(std::int64_t m, std::int64_t stride) const noexcept;
@@ -33,7 +33,7 @@ GroupScales group_scales(const GemmSpec& spec) noexcept;
 // Those of Y, whose lines are dense. Precondition: Y has scales of groups.
 GroupScales output_scales(const GemmSpec& spec) noexcept;
 
-// Of a launch whose kernel has no such matrix: throws Error(kUsage, "launch.size") unless it is 0.
+// For a launch whose kernel has no such matrix: throws Error(kUsage, "launch.size") unless it is 0.
 void check_no_scale_stride(const char* name, std::int64_t stride);
 
 }  // namespace heddle

@@ -82,7 +82,7 @@ struct Runtime::Impl {
 Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
                        std::vector<std::shared_ptr<const Plan>> counterparts = {});
 
-// The same code with workspaces that also do for `other` and its counterparts; the kernel itself if
+// Its code with workspaces that also do for `other` and its counterparts; the kernel itself if
 // there is no other.
 Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other);
 

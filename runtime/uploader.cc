@@ -49,7 +49,7 @@ struct Uploader::State {
     }
   }
 
-  // The same of work(sink) that makes a tensor of so many bytes.
+  // As above, of work(sink) that makes a tensor of so many bytes.
   template <class Work>
   void run_to(DeviceOutput to, std::size_t bytes, const Work& work) {
     cuda::refuse_forked();

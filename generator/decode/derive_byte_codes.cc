@@ -164,7 +164,7 @@ class ByteCodeDerivation {
     return signed_magnitude(at_bottom(reg), 0x7, negative);
   }
 
-  // Of low bits `mask` of register a.
+  // For the low bits `mask` of register a.
   int signed_magnitude(int a, std::uint32_t mask, int negative) {
     constexpr std::uint32_t kSignAndOne = 0x81;
     const int flips =

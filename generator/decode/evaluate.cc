@@ -124,7 +124,7 @@ std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
       group_words.size() != static_cast<std::size_t>(plan.group_words)) {
     throw Error(ErrorCategory::kUsage, "decode.words", "not the number of words that the plan has");
   }
-  // Of operations on 16-bit floats, which plans to eight bits do not have.
+  // For operations on 16-bit floats, which plans to eight bits do not have.
   const Float16Format format =
       plan.makes_bytes() ? Float16Format{} : float16_format(plan.request.dtype);
   std::vector<std::uint32_t> group;

@@ -23,7 +23,7 @@ struct ProofCase {
 // as products remain finite, and as small as they remain normal.
 const std::vector<std::uint16_t>& proof_scales();
 
-// The same to INT8: each scale, 1 to 127, with each zero point, if there are any.
+// As above, to INT8: each scale, 1 to 127, with each zero point, if there are any.
 struct ByteScale {
   int scale = 1;
   unsigned zero = 0;  // its code

@@ -28,7 +28,7 @@ struct FragmentTile {
 
 // Where the bits of the codes lie, and no more of a plan: the order inside a word does not depend
 // on the destination's type, and deriving operations for each panel of rows takes its time.
-// Of the order swizzle_128b, which has no words, nothing.
+// The order swizzle_128b has no words: nothing.
 inline DecodePlan bit_places(const WeightSpec& weight) {
   DecodePlan plan;
   if (weight.interleave == Interleave::kSwizzle128b) return plan;

@@ -18,7 +18,7 @@ constexpr FragmentElement fragment_element(int lane, int element) {
   return {g + 8 * (reg % 2), 2 * t + element % 2 + 8 * (reg / 2)};
 }
 
-// The same of eight bits: element e of 16 is byte e % 4 of register a_(e / 4).
+// Eight bits: element e of 16 is byte e % 4 of register a_(e / 4).
 constexpr FragmentElement byte_fragment_element(int lane, int element) {
   const int g = lane / 4;
   const int t = lane % 4;

@@ -67,7 +67,7 @@ struct Unit {
   }
 };
 
-// The same of floats of four bits: signs above magnitudes (decode/bit_order.cc).
+// Floats of four bits: signs above magnitudes (decode/bit_order.cc).
 struct FourBitFloats : Unit<4> {
   static constexpr std::array<Runs, kPairs> runs() {
     constexpr int kSigns[kPairs] = {14, 12, 15, 13};

@@ -95,7 +95,7 @@ class ScaleMover {
     }
   }
 
-  // Of int8 codes.
+  // For int8 codes.
   template <class CodesOf>
   void put_row_sums(std::uint8_t* at, std::int64_t block, const CodesOf& codes_of) const {
     if (layout_.channel_sum_offset == 0) return;

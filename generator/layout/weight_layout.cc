@@ -33,7 +33,7 @@ WeightLayout without_scales(WeightLayout layout) {
   return layout;
 }
 
-// The same with scales of blocks behind the chunks.
+// As above, with scales of blocks behind the chunks.
 WeightLayout with_blocks(const WeightLayout& chunks) {
   WeightLayout layout = without_scales(chunks);
   layout.block_bytes = 2 * static_cast<int>(sizeof(float));

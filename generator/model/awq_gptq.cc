@@ -89,7 +89,7 @@ void read_gptq_module(const ConfigReader& config, Scheme& scheme) {
   if (scheme.group_size == kPerChannel) scheme.act_order = false;
 }
 
-// The same of the whole model, whose codes have a width in any case.
+// As above, for the whole model, whose codes have a width in any case.
 void read_gptq_fields(const ConfigReader& config, Scheme& scheme) {
   if (!config.has("bits")) scheme.bits = read_bits(config, "bits");
   read_gptq_module(config, scheme);

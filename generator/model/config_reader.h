@@ -44,7 +44,7 @@ class ConfigReader {
   std::string text(std::string_view key) const;
   // Null (with a finding where it is there and no object) or the object.
   const Node* object(std::string_view key) const;
-  // The same for an array.
+  // As object(), for an array.
   const Node* array(std::string_view key) const;
   // The object itself.
   const Node& whole() const { return node_; }
@@ -53,7 +53,7 @@ class ConfigReader {
 
   void add(std::string_view what, std::string_view key, std::string message,
            std::string allowed = {}) const;
-  // Of the object itself.
+  // The pointer of the object itself.
   const std::string& pointer() const noexcept { return pointer_; }
   std::string pointer(std::string_view key) const { return child_pointer(pointer_, key); }
   Findings& findings() const { return findings_; }

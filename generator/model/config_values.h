@@ -37,7 +37,7 @@ class ConfigValues : public ExpressionScope {
   // An integer from 1 to `max`. A field that is needed and missing is a finding that names every
   // field that was looked for.
   std::int64_t size(Expression expression, std::int64_t max);
-  // The same from 0 on.
+  // As size(), from 0 on.
   std::int64_t count(Expression expression, std::int64_t max);
   double number(Expression expression);
   bool flag(Expression expression);
@@ -46,7 +46,7 @@ class ConfigValues : public ExpressionScope {
   ConfigValue value(Expression expression);
   // The pointers of the fields that the expression looks at with their values, for messages.
   std::vector<std::pair<std::string, std::string>> seen(Expression expression);
-  // The same of several expressions as text, with the fields that are not given.
+  // As seen(), of several expressions and as text, with the fields that are not given.
   std::string fields_of(std::span<const Expression> expressions);
 
  private:

@@ -92,7 +92,7 @@ class Interpreter {
   }
 
  private:
-  // Of the first layer that it holds for.
+  // The text is that of the first layer that it holds for.
   void add_remark(const RemarkRow& row, Decoder* decoder) {
     for (std::int64_t layer = 0; layer < decoder->layers; ++layer) {
       values_.set_layer(layer);

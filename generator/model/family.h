@@ -202,7 +202,7 @@ struct Wrapper {
 // where the config says nothing.
 const std::vector<NamedExpression>& default_names();
 
-// Of every family: fields that all model classes of Transformers have.
+// For every family: fields that all model classes of Transformers have.
 const std::vector<RemarkRow>& common_remarks();
 
 // Every expression of the row, those of its names and remarks among them.

@@ -5,7 +5,7 @@
 namespace heddle {
 namespace {
 
-// Of weights in blocks: a row has a scale for each of a block's columns.
+// For weights in blocks: a row has a scale for each of a block's columns.
 ActivationScheme of_blocks(const ConfigReader& config, int columns) {
   if (columns != kRowGroup) {
     return unserved_activations("activations with a scale for each " + std::to_string(columns) +

@@ -189,7 +189,7 @@ void ModelBuilder::add_refused(ModelLayer layer, const Scheme& scheme, std::stri
   add_unserved(std::move(layer), &scheme, std::move(reason));
 }
 
-// Of the table of tokens where the config says that it is quantised.
+// For the table of tokens where the config says that it is quantised.
 const Scheme* ModelBuilder::scheme_of_embeddings() const {
   if (!quantization_.names_tables()) return nullptr;
   const std::string prefix = decoder_.body.empty() ? "" : decoder_.body + ".";

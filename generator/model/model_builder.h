@@ -82,7 +82,7 @@ extern const char* const kNoPlainKernel;
 
 // "uint4, groups of 128", "e4m3, blocks of 128 x 128".
 std::string weights_text(const Scheme& scheme);
-// The same of a spec's weights; kPlainWeights of those that are not quantised.
+// As above, of a spec's weights; kPlainWeights for those that are not quantised.
 std::string weights_text(const WeightSpec& weight);
 
 }  // namespace heddle

@@ -38,7 +38,7 @@ class ModulePattern {
 
   // Adds to `work` about how many nanoseconds it took.
   bool matches(std::string_view name, std::uint64_t* work = nullptr) const;
-  // The same of reading the pattern.
+  // As above, of reading the pattern.
   std::uint64_t work_to_begin() const;
   Kind kind() const noexcept { return kind_; }
   const std::string& text() const noexcept { return text_; }

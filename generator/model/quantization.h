@@ -19,13 +19,13 @@ class Quantization {
  public:
   // The config's "quant_method": "awq", "gptq" ...; empty where the model is not quantised.
   const std::string& method() const noexcept { return method_; }
-  // Of the object that says so: "/quantization_config".
+  // The pointer of the object that says so: "/quantization_config".
   const std::string& pointer() const noexcept { return pointer_; }
   // What the module's weights are, or null where the config leaves them as they were. `module` is
   // its path from the model's root: "model.layers.0.mlp.down_proj". Throws what
   // ModuleRules::find() throws of patterns that take too long.
   const Scheme* scheme_of(std::string_view module) const;
-  // The same of a table of embeddings, which some configs name apart from linear modules.
+  // As scheme_of(), for a table of embeddings, which some configs name apart from linear modules.
   const Scheme* scheme_of_table(std::string_view module) const;
   // Whether the config says which tables are quantised; else their tensors show it.
   bool names_tables() const noexcept { return names_tables_; }
@@ -48,7 +48,7 @@ class Quantization {
   std::string pointer_;
   std::vector<Scheme> schemes_;
   ModuleRules rules_;  // to an index into schemes_
-  // The same, for modules that rules_ has: stored with 2:4 sparsity.
+  // As rules_, for modules that it has: stored with 2:4 sparsity.
   ModuleRules sparsity_{rules_.work()};
   ModuleRules tables_{rules_.work()};  // as rules_, of tables of embeddings, with names_tables_
   bool names_tables_ = false;

@@ -19,7 +19,7 @@ class QuantizationBuilder {
   static constexpr int kNotQuantized = ModuleRules::kNone;
 
   // `expert_dtype` is the config's field of that name: experts have weights of a type of their own.
-  // Of `sources` what the user wants counts here.
+  // What the user wants in `sources` counts here.
   explicit QuantizationBuilder(std::string method, const QuantizationSources& sources = {},
                                std::string expert_dtype = {})
       : engine_rotates_(sources.engine_rotates),

@@ -22,7 +22,7 @@ LetterSet characters_in(std::string_view text) {
   return set;
 }
 
-// Of ASCII characters.
+// For ASCII characters.
 LetterSet letter_range(char first, char last) {
   LetterSet set;
   const auto end = static_cast<unsigned char>(last) + std::size_t{1};
@@ -286,7 +286,7 @@ class RegexCompiler {
     return error == std::errc{} && end == last && *count >= 0 && *count <= kMostRepeats;
   }
 
-  // Of the last atom, which is so many copies of its steps.
+  // Repeats the last atom, which is so many copies of its steps.
   void repeat(const Repeat& counts) {
     if (!atom_) return fail();
     take("?");  // as few as possible

@@ -22,7 +22,7 @@ class RowBuilder {
 
   void add_norms();
   void add_activations();
-  // Of X that no norm and no activation makes in the form that its layer takes.
+  // For X that no norm and no activation makes in the form that its layer takes.
   void add_quantize();
 
  private:

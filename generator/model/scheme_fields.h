@@ -28,7 +28,7 @@ Scheme fp8_scheme(int group_size);  // FP32 scales
 ActivationScheme token_activations(DType dtype);
 // One scale, which the checkpoint has.
 ActivationScheme static_activations(DType dtype);
-// The same, one for each row and kRowGroup columns.
+// As above, one for each row and kRowGroup columns.
 ActivationScheme group_activations(DType dtype, RowScaleDtype scale_dtype = RowScaleDtype::kFp32);
 // Those that no kernel takes: "activations of 4 bits".
 ActivationScheme unserved_activations(std::string what);

@@ -81,7 +81,7 @@ class Operation {
 
   // Throws Error(kUsage) unless a launch may have the size.
   virtual void check_size(const void* fields, const LaunchSize& size) const;
-  // Of KernelArgument::kParameters; 0 where no kernel takes it.
+  // Bytes of KernelArgument::kParameters; 0 where no kernel takes it.
   virtual std::size_t parameter_bytes() const noexcept { return 0; }
 
   // What is computed, for people: formulas, shapes, types. No line feed at its end.

@@ -56,7 +56,7 @@ class Rules {
   }
 
  private:
-  // Of INT8 products so many fit 32 bits, whatever the codes; with zero points X has up to 255.
+  // So many INT8 products fit 32 bits, whatever the codes; with zero points X has up to 255.
   // Sums of groups are FP32 before they could pass them, but in two levels, which have one sum.
   void check_columns() {
     if (decodes_to_bytes(gemm_) && has_groups() && !gemm_.weight.has_two_levels()) return;
@@ -110,7 +110,7 @@ class Rules {
            weight.has_two_levels() ? in_quotes(to_string(*weight.channel_scale)) : "", "\"none\"");
   }
 
-  // Of codes that are multiplied as they are.
+  // For codes that are multiplied as they are.
   void check_byte_weights() {
     const WeightSpec& weight = gemm_.weight;
     const bool floats = weight.type == WeightType::kE4m3 || weight.type == WeightType::kE5m2;
@@ -138,7 +138,7 @@ class Rules {
     refuse_two_levels();
   }
 
-  // Of codes that become INT8 or e4m3, which have to hold every code less its zero point. What
+  // For codes that become INT8 or e4m3, which have to hold every code less its zero point. What
   // multiplies a float of four bits with its scale would round.
   void check_decoded_weights() {
     const WeightSpec& weight = gemm_.weight;

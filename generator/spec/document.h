@@ -23,7 +23,7 @@ struct Node {
   std::string text;               // kString: the string; kNumber: as it was written
   std::vector<std::string> keys;  // kObject: parallel to items, no two equal
   std::vector<Node> items;        // kArray, kObject
-  // Of a large object that read_document() made: the places of its keys, ascending by key, for
+  // For a large object that read_document() made: the places of its keys, ascending by key, for
   // find(). Of no use once a member was added.
   std::vector<std::uint32_t> sorted;
 
@@ -50,7 +50,7 @@ inline constexpr std::size_t kLongestExcerpt = 60;
 
 // JSON text of the node for messages: printable ASCII, cut after kLongestExcerpt characters.
 std::string excerpt(const Node& node);
-// The same for a string, without quotes.
+// As above, for a string, without quotes.
 std::string excerpt(std::string_view text);
 // parent + "/" + key, escaped as in RFC 6901; an absurd key is cut like an excerpt.
 std::string child_pointer(std::string_view parent, std::string_view key);

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-// The same error with `place` ("spec.json", "list.json[3]") in front of each problem.
+// The error with `place` ("spec.json", "list.json[3]") in front of each problem.
 Error at_place(std::string_view place, const Error& error);
 
 }  // namespace heddle

@@ -168,7 +168,7 @@ constexpr Slot slot() {
               }};
 }
 
-// The same for a list.
+// As slot(), for a list.
 template <auto kMember, auto... kRest>
 constexpr ListSlot list_slot() {
   using Object = typename internal::MemberOf<decltype(kMember)>::Owner;

@@ -163,7 +163,7 @@ std::vector<std::string_view> nearest(std::string_view word,
     const bool is_new = std::find(best.begin(), best.end(), candidate) == best.end();
     if (is_new) best.push_back(candidate);
   }
-  // Of equally near ones whoever swapped two letters means the one that has all of them.
+  // Among equally near ones whoever swapped two letters means the one that has all of them.
   const auto swapped = std::find_if(best.begin(), best.end(), [word](std::string_view one) {
     return has_same_letters(word, one);
   });

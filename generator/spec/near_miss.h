@@ -19,7 +19,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 std::vector<std::string_view> near_misses(std::string_view word,
                                           const std::vector<std::string_view>& candidates);
 
-// The same as a question, "did you mean \"fp8_e4m3\" or \"fp8_e5m2\"?", or "" if none is near.
+// As above, as a question, "did you mean \"fp8_e4m3\" or \"fp8_e5m2\"?", or "" if none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace heddle

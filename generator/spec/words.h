@@ -13,7 +13,7 @@ inline constexpr std::array<std::string_view, 5> kScaleDTypeWords = {"fp16", "bf
                                                                      "e4m3"};
 inline constexpr std::array<std::string_view, 6> kWeightScaleDTypeWords = {"fp16", "bf16", "fp32",
                                                                            "e8m0", "e4m3", "int8"};
-// Of an optional type: its number and one more.
+// The words of an optional type: its number and one more.
 inline constexpr std::array<std::string_view, 4> kChannelScaleWords = {"none", "fp16", "bf16",
                                                                        "fp32"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-// Of which nothing is known but its architecture: 75, 80 ...
+// A target of which nothing is known but its architecture: 75, 80 ...
 inline Target target_of_arch(int arch) {
   Target target;
   target.major = arch / 10;

@@ -53,7 +53,7 @@ class Arguments {
   // DeviceMemory `given`, which must not be empty.
   std::int64_t size_of(nb::handle value, const char* name, const Number& given,
                        const char* given_name);
-  // The same of the last number.
+  // As above, of the last number.
   std::int64_t last_size_of(nb::handle value, const char* name, const Number& given,
                             const char* given_name);
 

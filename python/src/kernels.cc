@@ -1,5 +1,7 @@
 #include "kernels.h"
 
+#include <type_traits>
+
 #include "bindings.h"
 #include "errors.h"
 #include "heddle/decode_attention.h"
@@ -10,24 +12,23 @@
 
 namespace heddle::python {
 
+namespace {
+
+template <class... Handles>
+nb::object object_of(const Kernel& kernel) {
+  nb::object object;
+  const auto take = [&]<class Handle>(std::type_identity<Handle>) {
+    if (kernel.op() == Handle::kOp) object = nb::cast(Handle(kernel));
+  };
+  (take(std::type_identity<Handles>()), ...);
+  return object;
+}
+
+}  // namespace
+
 nb::object kernel_object(const Kernel& kernel) {
-  switch (kernel.op()) {
-    case Op::kGemm:
-      return nb::cast(GemmKernel(kernel));
-    case Op::kDequantize:
-      return nb::cast(DequantizeKernel(kernel));
-    case Op::kRepack:
-      return nb::cast(RepackKernel(kernel));
-    case Op::kQuantizeWeight:
-      return nb::cast(QuantizeWeightKernel(kernel));
-    case Op::kKvAppend:
-      return nb::cast(KvAppendKernel(kernel));
-    case Op::kDecodeAttention:
-      return nb::cast(DecodeAttentionKernel(kernel));
-    case Op::kRowTransform:
-      break;
-  }
-  return nb::cast(RowTransformKernel(kernel));
+  return object_of<GemmKernel, DequantizeKernel, RepackKernel, QuantizeWeightKernel, KvAppendKernel,
+                   DecodeAttentionKernel, RowTransformKernel>(kernel);
 }
 
 namespace {

@@ -18,7 +18,7 @@ namespace nb = nanobind;
 nb::str record_repr(nb::handle self);
 // Whether both are of one class and all fields are equal.
 bool record_equal(nb::handle self, nb::handle other);
-// Of all fields; TypeError where one is a list.
+// The hash of all fields; TypeError where one is a list.
 Py_hash_t record_hash(nb::handle self);
 // Gives the class __repr__, __eq__, __hash__ and __match_args__, as a frozen dataclass has them.
 void finish_record(nb::handle type, const nb::list& fields);

@@ -10,7 +10,7 @@ namespace heddle::python {
 
 namespace nb = nanobind;
 
-// Of stream_argument(): PyTorch's current device.
+// For stream_argument(): PyTorch's current device.
 inline constexpr int kAnyDevice = -1;
 
 // The handle of a stream: an int, an object with `cuda_stream` (PyTorch), `ptr` (CuPy) or

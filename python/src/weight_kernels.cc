@@ -24,7 +24,7 @@ WeightSource source_of(const Plan& plan, Arguments* arguments, nb::handle weight
   const auto [n, k] = std::pair(spec.shape.n, spec.shape.k);
   const bool packed = spec.format == CheckpointFormat::kHeddle;
   const bool awq = spec.format == CheckpointFormat::kAwq;
-  const bool by_group = spec.act_order && !packed && plan.spec.op() == Op::kDequantize;
+  const bool by_group = spec.act_order && !packed && plan.spec.op() == DequantizeKernel::kOp;
   const std::int64_t groups = groups_along_k(spec.weight, spec.shape.k);
   const int bits = spec.weight.bits;
   WeightSource source;

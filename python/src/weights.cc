@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "errors.h"
+#include "heddle/weight_kernels.h"
 #include "host_array.h"
 #include "record.h"
 #include "spec_argument.h"
@@ -17,7 +18,7 @@ namespace heddle::python {
 namespace {
 
 const GemmSpec& gemm_of(const Spec& spec) {
-  if (spec.op() == Op::kGemm) return spec.gemm();
+  if (const auto* gemm = spec.get_if<GemmSpec>()) return *gemm;
   refuse("weights.operation", "the spec is of another operation", std::string(to_string(spec.op())),
          "gemm");
 }
@@ -25,7 +26,7 @@ const GemmSpec& gemm_of(const Spec& spec) {
 // What quantize() makes of a gemm's spec is what its weights are to be, of W in X's type; where X
 // has eight bits, in that of `w`. Codes are in no order before they are packed.
 WeightOpSpec weight_op_of(const Spec& spec, nb::handle w) {
-  if (spec.op() == Op::kQuantizeWeight) return spec.weight_op();
+  if (spec.op() == QuantizeWeightKernel::kOp) return spec.weight_op();
   const GemmSpec& gemm = gemm_of(spec);
   WeightOpSpec op;
   op.shape = {gemm.shape.n, gemm.shape.k};

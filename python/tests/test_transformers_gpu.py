@@ -245,7 +245,7 @@ def test_the_most_memory_is_the_model_and_a_layer(hx, tmp_path, name):
         if measured:
             peak = torch.cuda.max_memory_allocated() - before
             kept = torch.cuda.memory_allocated() - before
-            # Of gate and up, in 16 bits where they are quantised here.
+            # Gate and up, in 16 bits where they are quantised here.
             layer = 2 * 4096 * 1024 * (2 if name == "plain" else 0.6)
             print(f"{name}: {peak / 2**20:.1f} MiB at most, {kept / 2**20:.1f} MiB kept")
             assert peak <= kept + 2 * layer

@@ -5,7 +5,7 @@ import pytest
 from conftest import gemm
 
 LANES = 32
-# Of each element of a lane: does it have row g + 8, its column, and the bit of a 4-bit integer.
+# For each element of a lane: does it have row g + 8, its column, and the bit of a 4-bit integer.
 UPPER = [0, 0, 1, 1, 0, 0, 1, 1]
 COLUMN = [0, 1, 0, 1, 8, 9, 8, 9]
 BIT = [0, 16, 4, 20, 8, 24, 12, 28]

@@ -51,7 +51,7 @@ void write_struct(Struct value, std::size_t given, Struct* to, const char* name)
   std::fill(bytes + known, bytes + given, static_cast<unsigned char>(0));
 }
 
-// The same for a struct whose size the caller has set.
+// As above, for a struct whose size the caller has set.
 template <typename Struct>
 void write_struct(const Struct& value, Struct* to, const char* name) {
   need(to, name);

@@ -30,7 +30,7 @@ AttentionCheck check_attention(const Kernel& kernel, const AttentionProblem& pro
                                const ExpectedAttention& expected);
 // The output's bits, of one launch.
 std::vector<std::uint16_t> run_attention(const Kernel& kernel, const AttentionProblem& problem);
-// The same where kernels just before write the block table and the lengths, and others were there
+// As above, where kernels just before write the block table and the lengths, and others were there
 // until then. Of a paged cache.
 std::vector<std::uint16_t> run_attention_after_late_writes(const Kernel& kernel,
                                                            const AttentionProblem& problem);

@@ -26,9 +26,9 @@ struct DequantizeCheck {
 DequantizeCheck check_dequantize(const Kernel& kernel, const SourceTensors& source,
                                  const std::vector<std::uint16_t>& expected);
 
-// The same with random data of that seed.
+// As above, with random data of that seed.
 DequantizeCheck run_dequantize(const Kernel& kernel, std::uint32_t seed = 1);
-// The same from a spec: makes the kernel in the current context, else in device 0's primary one.
+// As above, from a spec: makes the kernel in the current context, else in device 0's primary one.
 DequantizeCheck run_dequantize(Runtime& runtime, const Spec& spec, std::uint32_t seed = 1);
 
 }  // namespace heddle

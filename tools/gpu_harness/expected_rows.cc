@@ -54,7 +54,7 @@ class Reference {
     const double rounding = spec_.output.is_quantized() ? 0 : half_of_last_place(format_, y);
     expected_.tolerance.push_back(rounding + of_fp32);
   }
-  // Of FP32 products, each rounded once.
+  // The sum of FP32 products, each rounded once.
   void add_exact(std::int64_t column, float gate, float up) {
     float y = gate * up;
     if (spec_.output.pre_scale) {

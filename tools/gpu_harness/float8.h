@@ -11,7 +11,7 @@ struct Float8Format {
   int bias;
   int largest;  // the code of the largest finite magnitude
 
-  // Of a code without its sign.
+  // For a code without its sign.
   double value(int code) const {
     const int exponent = code >> mantissa_bits;
     const int fraction = code & ((1 << mantissa_bits) - 1);

@@ -62,7 +62,7 @@ GemmBenchReport bench_gemm(Runtime& runtime, const std::vector<Spec>& specs,
                            const std::vector<std::int64_t>& m_list,
                            const GemmBenchOptions& options = {});
 
-// The same of plans that were made for the runtime's device.
+// As above, of plans that were made for the runtime's device.
 GemmBenchReport bench_gemm_plans(Runtime& runtime, const std::vector<Plan>& plans,
                                  const std::vector<std::int64_t>& m_list,
                                  const GemmBenchOptions& options = {});

@@ -44,7 +44,7 @@ GemmCheck check_gemm(const GemmKernel& kernel, GemmProblem& problem, std::int64_
 std::vector<GemmCheck> run_gemm(const GemmKernel& kernel, const std::vector<std::int64_t>& m_list,
                                 const GemmCheckOptions& options = {});
 
-// The same from a spec: makes the kernel in the current context, else in device 0's primary one.
+// As above, from a spec: makes the kernel in the current context, else in device 0's primary one.
 std::vector<GemmCheck> run_gemm(Runtime& runtime, const Spec& spec,
                                 const std::vector<std::int64_t>& m_list,
                                 const GemmCheckOptions& options = {});

@@ -8,7 +8,7 @@ namespace heddle {
 
 namespace {
 
-// Of a row of X of eight bits, with its zero point.
+// Bytes of a row of X of eight bits, with its zero point.
 double row_scale_bytes(const GemmSpec& spec) {
   const ActivationScaleSpec& scale = spec.activation_scale;
   switch (scale.granularity) {

@@ -57,7 +57,7 @@ class GemmProblem {
   const HelperKernels& helpers() const noexcept { return helpers_; }
 
  private:
-  // Of codes of eight bits what the reference takes.
+  // What the reference takes of codes of eight bits.
   struct ReferenceX {
     DeviceBuffer values;  // [M, K] FP16: values_before_row_scales()
     DeviceBuffer scales;  // [M]: row_scales()

@@ -41,7 +41,7 @@ struct GemmTensors {
 // current context.
 GemmTensors make_gemm_tensors(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed,
                               const HelperKernels& helpers, const OwnedStream& stream);
-// The same for any kernel of the spec, but without a workspace.
+// As above, for any kernel of the spec, but without a workspace.
 GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed,
                               const HelperKernels& helpers, const OwnedStream& stream);
 

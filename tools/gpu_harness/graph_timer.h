@@ -67,7 +67,7 @@ class TimedGraph {
   std::unique_ptr<State> state_;
 };
 
-// The same of two kernels whose replays take turns: a GPU that holds a limit of power changes its
+// As above, of two kernels whose replays take turns: a GPU that holds a limit of power changes its
 // clock from one tenth of a second to the next, and both are to have seen the same ones.
 std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
                                         const TimedRound& other, const TimingBudget& budget,

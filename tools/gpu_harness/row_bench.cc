@@ -19,7 +19,7 @@ struct Rows {
   std::size_t scales = 0;
   std::size_t zero_points = 0;
 
-  // Of a part in the buffer, so that the next one is aligned.
+  // Bytes of a part in the buffer, so that the next one is aligned.
   static std::size_t room(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
   std::size_t bytes() const {
     return room(x) + room(y) + room(residual) + room(scales) + room(zero_points);

@@ -26,7 +26,7 @@ class WeightCopies {
                std::size_t copies = 0);
 
   const std::vector<DeviceBuffer>& packed() const noexcept { return packed_; }
-  // The same weights in the activation's type, [N, K]; made when they are first asked for.
+  // The weights in the activation's type, [N, K]; made when they are first asked for.
   const std::vector<DeviceBuffer>& rounded();
 
  private:

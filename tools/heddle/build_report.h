@@ -73,7 +73,7 @@ nlohmann::ordered_json build_json(const Build& build);
 std::string tile_text(const PlannedKernel& kernel);
 // "1..16"
 std::string m_text(const PlannedKernel& kernel);
-// The same for any kernel of the plan; "-" of one that no M chooses.
+// As above, for any kernel of the plan; "-" for one that no M chooses.
 std::string tile_text(const Plan& plan, std::size_t kernel);
 std::string m_text(const Plan& plan, std::size_t kernel);
 // [1, 16]; null of one that no M chooses.

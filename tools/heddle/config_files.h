@@ -11,7 +11,7 @@ namespace heddle {
 // `argument` is the path of config.json, "-" or JSON, as for read_input(); only a file has others
 // beside it. Throws as read_input() and read_files_beside() do.
 ConfigFiles read_config_input(const std::string& argument);
-// The same of the config.json of a folder, which the user has not named: anything but a regular
+// As above, of the config.json of a folder, which the user has not named: anything but a regular
 // file, such as a pipe that nobody writes, is Error(kFile, "tool.unreadable").
 ConfigFiles read_config_beside(const std::string& path);
 

@@ -16,7 +16,7 @@ inline constexpr int kExitUsage = 2;   // the command line or an input is wrong
 
 // The category's exit code.
 int exit_code(ErrorCategory category) noexcept;
-// The same, but for an output that was begun and not completed ("....unfinished"), as on a full
+// As above, but for an output that was begun and not completed ("....unfinished"), as on a full
 // disk: the work failed.
 int exit_code(const Error& error) noexcept;
 

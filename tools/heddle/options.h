@@ -21,7 +21,7 @@ namespace heddle {
 inline constexpr const char* kSpecHelp =
     "a JSON spec: a file, - for standard input, or the JSON itself";
 
-// The same for a MODEL argument.
+// As above, for a MODEL argument.
 inline constexpr const char* kModelHelp =
     "a model's folder, its config.json, a spec or a JSON list of specs; - is a config or specs on "
     "standard input";
@@ -33,7 +33,7 @@ struct CompileOptions {
   bool strict = false;
 };
 
-// Of the command and its subcommands, whose options are all there: no value may be an empty text,
+// For the command and its subcommands, whose options are all there: no value may be an empty text,
 // but for options that allow_empty_values() marked before.
 void refuse_empty_values(CLI::App& command);
 void allow_empty_values(CLI::Option* option);
@@ -61,7 +61,7 @@ RuntimeOptions runtime_options(const CompileOptions& options);
 // The target of that name or, for an empty name, the device at hand. Throws Error(kUsage) for an
 // unknown name, Error(kDriver) with advice where there is no device.
 Target choose_target(const std::string& name, Runtime& runtime);
-// The same, where a model is read for it: its Target::arch(), 0 where there is no device.
+// As above, where a model is read for it: its Target::arch(), 0 where there is no device.
 int arch_of_target(const std::string& name, Runtime& runtime);
 
 // The operation whose kernels are chosen from many.
@@ -73,7 +73,7 @@ std::size_t kernel_of(const Plan& plan, std::int64_t m);
 // Throws Error(kUsage): --m was given with a spec whose operation has none.
 [[noreturn]] void refuse_m(Op op);
 void check_m_option(const MRange& range, std::int64_t m);
-// The same of a list: each is in the range of the spec, or the list is empty.
+// As above, of a list: each is in the range of the spec, or the list is empty.
 void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list);
 
 }  // namespace heddle

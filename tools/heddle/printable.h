@@ -14,7 +14,7 @@ namespace heddle {
 // as \xNN, one for each byte. Everything else stays.
 std::string printable(std::string_view text);
 
-// The same, but line breaks and tabs stay: for text that has several lines of its own.
+// As above, but line breaks and tabs stay: for text that has several lines of its own.
 std::string printable_lines(std::string_view text);
 
 // As many bytes of UTF-8 text as `most` allows, without half a character at the end.

@@ -27,7 +27,7 @@ struct WeightOpOptions {
 // Both return the exit code and throw Error. Precondition: the operation is no gemm.
 int run_weight_op(const Spec& spec, const WeightOpOptions& options);
 int bench_weight_op(const Spec& spec, const WeightOpOptions& options);
-// The same of dequantize, on a runtime that is there.
+// Both for dequantize, on a runtime that is there.
 int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
 int bench_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
 

@@ -10,7 +10,7 @@ namespace heddle {
 // <site-packages>/nvidia/*/lib of <site-packages>/heddle/bin/heddle. Of several wheels the one with
 // the highest CUDA version. Empty where there is none.
 std::string nvrtc_of_wheel(const std::string& program);
-// The same of the program that runs.
+// As above, of the program that runs.
 std::string nvrtc_of_wheel();
 
 }  // namespace heddle

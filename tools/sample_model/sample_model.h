@@ -20,7 +20,7 @@ namespace heddle {
 
 // kGptqActOrder: columns are permuted. kEightBits: as SampleOptions::eight_bits says.
 enum class SampleMethod { kAwq, kGptq, kGptqActOrder, kEightBits };
-// Of lm_head: 16 bits of its own, those of the embeddings, or as the other matrices.
+// For lm_head: 16 bits of its own, those of the embeddings, or as the other matrices.
 enum class SampleHead { kPlain, kTied, kQuantised };
 
 struct SampleSizes {

@@ -73,7 +73,7 @@ inline LinearRows gated_experts(Expression inner = "expert_inner", Expression wi
   };
 }
 
-// The same by the names that Mixtral gave them.
+// As above, by the names that Mixtral gave them.
 inline LinearRows w_experts(Expression inner = "expert_inner") {
   return {
       small("block_sparse_moe.gate", "experts"),

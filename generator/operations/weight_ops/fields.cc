@@ -29,7 +29,7 @@ constexpr auto kMatrixOutput = dtype_fields<&WeightOpSpec::dtype>(
 constexpr auto kMatrixInput = dtype_fields<&WeightOpSpec::dtype>(
     "/input", "/input/dtype", "what the operation reads", "type of W[N,K], row-major");
 
-// The same field as a gemm's: packed weights have the order that this gemm reads.
+// It is the field of a gemm: packed weights have the order that this gemm reads.
 constexpr auto kEpilogueFields =
     std::to_array<Field>({{.pointer = "/epilogue",
                            .kind = FieldKind::kObject,

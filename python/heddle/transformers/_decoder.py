@@ -153,7 +153,7 @@ class Decoder:
         assert rotated is not None
         if offsets is None:
             return _single(decode_attention(rotated[:, None], cache.lengths, kv, layer.attend))
-        # The same tokens once more, for the keys that attention over the prompt takes.
+        # Appends these tokens once more, for the keys that attention over the prompt takes.
         if "k_norm" in norms:
             norms = {"k_norm": norms["k_norm"], "q_norm": norms["k_norm"]}
         keys = kv_append(

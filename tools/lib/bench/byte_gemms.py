@@ -7,7 +7,7 @@ AGAINST_FP8 = ("INT8", "FP8 blocks")
 # Weights of four bits: the type of X, and the columns of a group.
 FOUR_BITS = {"W4A8 INT8": ("int8", 128), "W4A8 FP8": ("fp8_e4m3", 128),
              "W4A8 INT8 g32": ("int8", 32)}
-# The same with scales in two levels.
+# With scales in two levels.
 TWO_LEVELS = {"W4A8 two levels": ("int8", 128), "W4A8 two levels g32": ("int8", 32)}
 W4A16 = {128: "W4A16", 32: "W4A16 g32"}
 ALL = [*KINDS, *FOUR_BITS, *TWO_LEVELS, *W4A16.values()]

@@ -65,7 +65,7 @@ ORDER_NOISE = 1.02
 RAGGED_LOAD = "64x1-16384"
 RAGGED = 1.15
 
-# Of the rate of a plain kernel that moves as many bytes, for 8192 tokens; microseconds for one
+# Shares of the rate of a plain kernel that moves as many bytes, for 8192 tokens; microseconds for one
 # token of each of 64 sequences.
 APPEND_RATE = 0.80
 APPEND_US = 4.0

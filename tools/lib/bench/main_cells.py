@@ -96,7 +96,7 @@ def weights(quick: bool) -> typing.Iterator[Case]:
         yield Case(name, example(name))
 
 
-# Of each group the cases, main ones alone where `quick`.
+# The cases of each group, main ones alone where `quick`.
 GROUPS: dict[str, typing.Callable[[bool], typing.Iterator[Case]]] = {
     "few_tokens": few_tokens, "other_weights": other_weights, "gated": gated,
     "many_tokens": many_tokens, "byte_activations": byte_activations, "attention": attention,

@@ -133,7 +133,7 @@ class Clean:
         text = preprocess(entry) if self.folder else None
         if text is None:
             return None
-        # The same content in another checkout is the same.
+        # Content that another checkout has is known there, too.
         content = self.identity + " ".join(compiler_words(entry)).encode()
         content += (config_folder(entry) / ".clang-tidy").read_bytes() + text
         content = content.replace(bytes(self.root), b"")

@@ -8,7 +8,7 @@ MOST_UNITS = 16
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 TEST = re.compile(r"(?:TEST(?:_F|_P)?|INSTANTIATE_TEST_SUITE_P)\((\w+), (\w+)")
 TYPE = re.compile(r"(?:template <.*>\s*)?(?:class|struct|union|enum class|enum|using)\s+(\w+)")
-# Of a name that is declared elsewhere.
+# For a name that is declared elsewhere.
 USING = re.compile(r"using [\w:]+;")
 # The last word before parameters, a value or the end of the line.
 OTHER = re.compile(r"(\w+)(?:\[[^\]]*\])*\s*(?:[({=;]|$)")
