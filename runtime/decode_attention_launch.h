@@ -24,7 +24,7 @@ using device::AttentionParameters;
 
 // Precondition: validate() accepts the arguments.
 AttentionParameters decode_attention_parameters(const Plan& plan,
-                                                      const DecodeAttentionArgs& args) noexcept;
+                                                const DecodeAttentionArgs& args) noexcept;
 
 // What the plan's choice of a kernel and its grid depend on: sequences are as long as they can be.
 // Precondition: validate() accepts the arguments.

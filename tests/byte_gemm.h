@@ -59,7 +59,7 @@ inline GemmSpec four_bit_gemm(std::int64_t n, std::int64_t k, DType dtype, int g
   return spec;
 }
 
-// The same with scales in two levels, those of channels in FP32.
+// As above, with scales in two levels, those of channels in FP32.
 inline GemmSpec two_level_gemm(std::int64_t n, std::int64_t k, int group_size = 128) {
   GemmSpec spec = four_bit_gemm(n, k, DType::kInt8, group_size);
   spec.weight.scale_dtype = DType::kInt8;

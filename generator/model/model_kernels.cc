@@ -80,7 +80,8 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   return kernel_with(layer, std::move(gemm), &scheme);
 }
 
-// As above, for weights that no quantiser has described: that are not quantised, or by Heddle itself.
+// As above, for weights that no quantiser has described: that are not quantised, or by Heddle
+// itself.
 int ModelBuilder::kernel_of(const ModelLayer& layer, const WeightSpec& weight) {
   GemmSpec gemm;
   gemm.weight = weight;

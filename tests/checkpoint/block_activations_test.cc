@@ -66,7 +66,7 @@ TEST_F(BlockActivations, MatricesOfOneBlock) {
   const CheckpointReader reader = open();
   for (const CheckpointLayer& layer : reader.layers()) expect_parts(reader, layer.name);
   EXPECT_EQ(reader.layers().size(), 3U);
-  // Of a config without blocks it is the tensor's, and activations have a scale for each row.
+  // In a config without blocks it is the tensor's, and activations have a scale for each row.
   clear();
   add(kMlp + "down_proj", 64, 96);
   std::string config = config_with(kDynamic);

@@ -233,7 +233,7 @@ TEST(PackedFile, FilesBesideItAreForeign) {
   std::filesystem::create_directory(folder / "both");
   std::filesystem::copy(path, folder / "both/a.safetensors");
   std::filesystem::copy(path, folder / "both/b.safetensors");
-  // The same tensors twice.
+  // These tensors twice.
   EXPECT_EQ(code_of([&] { const CheckpointReader reader(folder / "both"); }), "checkpoint.index");
   write_tensors(folder / "both/b.safetensors", {some_halves("lora.weight", {2, 2})});
   const PackedRefusal refused =

@@ -156,7 +156,7 @@ TEST(Safetensors, OtherFormatsAreNamed) {
   EXPECT_NO_THROW(SafetensorsFile(folder / "m.bin"));
 }
 
-// Of a file that is too deep for its size to be asked for, the size is not known.
+// The size of a file that is too deep to be asked for it is not known.
 TEST(Safetensors, AFileOfUnknownSizeIsNotTheLargest) {
   const TemporaryFolder folder;
   std::string deep = folder / "";

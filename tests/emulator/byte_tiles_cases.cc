@@ -19,7 +19,7 @@ TileSpec small_byte_tile() { return mma_tile(32, 64, 256, 1, 2, 2); }
 TileSpec square_byte_tile() { return mma_tile(64, 64, 128, 2, 2, 1); }
 TileSpec large_byte_tile() { return mma_tile(128, 128, 128, 2, 4, 1); }
 
-// The same products, scales, zero points and outputs by wgmma.
+// Products, scales, zero points and outputs by wgmma.
 void add_as_wgmma(std::vector<ByteTilesCase>* cases) {
   const std::vector<WgmmaCase>& all = wgmma_bytes_cases();
   for (const char* name : {"LongStages", "ZeroPoints", "Around", "Fp16Scales", "Fp32Output"}) {

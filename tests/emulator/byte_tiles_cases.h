@@ -16,7 +16,7 @@ struct ByteTilesCase {
   std::string name;
   GemmSpec spec;  // whose range of M one kernel serves
 
-  // Of the GEMM of INT8 whose kernel with wgmma must give the same bits: its number in
+  // The GEMM of INT8 whose kernel with wgmma must give the same bits: its number in
   // wgmma_bytes_cases().
   std::optional<std::size_t> as_wgmma = std::nullopt;
 

@@ -38,7 +38,7 @@ class StreamBytesCases {
     one.bulk_tokens = false;
     cases.push_back(std::move(one));
   }
-  // The same products, scales and outputs by wgmma, of sums that are exact.
+  // Products, scales and outputs by wgmma, of sums that are exact.
   void add_as_wgmma(const char* wgmma_case, MRange m, int warps, int split) {
     const std::vector<WgmmaCase>& all = wgmma_decoded_cases();
     const auto one = std::find_if(all.begin(), all.end(),

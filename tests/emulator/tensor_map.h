@@ -11,7 +11,7 @@ struct TensorMap {
   const std::uint8_t* matrix;
   int rows, columns;  // row-major
   int box_rows;
-  // Of words: those of a box, which is not permuted, and from a line to the next. 0: of tokens.
+  // For words: those of a box, which is not permuted, and from a line to the next. 0: of tokens.
   int box_words = 0;
   std::int64_t stride = 0;
 };

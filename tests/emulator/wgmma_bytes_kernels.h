@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-// Of blocks: instead of x_scales and x_zero_points a map.
+// For blocks: instead of x_scales and x_zero_points a map.
 using WgmmaBlocksKernel = void(emulator::TensorMap tokens, emulator::TensorMap token_scales,
                                const unsigned char* weights, unsigned char* y,
                                const unsigned char* bias, const unsigned char* residual,

@@ -143,7 +143,7 @@ TEST(ByteLayout, ScalesOfBlocksLieBehindTheChunks) {
     ASSERT_EQ(packed.size(), layout.channel_offset + tiles * chunks * 8);
     for (std::size_t tile = 0; tile < tiles; ++tile) {
       for (std::size_t i = 0; i < 2 * chunks; ++i) {
-        // Of 64 packed rows with a gated epilogue 32 are gates, the others their ups.
+        // Among 64 packed rows with a gated epilogue 32 are gates, the others their ups.
         const std::size_t row = gated ? 32 * tile + i % 2 * 256 : 64 * tile;
         EXPECT_EQ(std::memcmp(packed.data() + layout.channel_offset + (2 * chunks * tile + i) * 4,
                               weights.scales.data() + (row / 128 * chunks + i / 2) * 4, 4),

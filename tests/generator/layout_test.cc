@@ -93,8 +93,8 @@ TEST(PackWeights, FirstWordIsTheFragmentOfLaneZero) {
   EXPECT_EQ(word & 0xF, code(0, 64));
 }
 
-// The same for a gated epilogue: 16 gates and 16 ups are two row blocks, and lane 0 owns gate 0 and
-// up 0 (row 16) in the first, gate 8 and up 8 (row 24) in the second.
+// As above, for a gated epilogue: 16 gates and 16 ups are two row blocks, and lane 0 owns gate 0
+// and up 0 (row 16) in the first, gate 8 and up 8 (row 24) in the second.
 TEST(PackWeights, FirstWordsOfAGatedLayerAreAGateAndItsUp) {
   GemmSpec spec = spec_of(32, 128, 128, ZeroPoint::kInt);
   spec.epilogue.gated = true;

@@ -45,7 +45,7 @@ Spec made_again(const Spec& spec) {
   return Spec::from_weight_op(spec.op(), spec.weight_op());
 }
 
-// The same of packed weights in the order of a gated epilogue.
+// As above, of packed weights in the order of a gated epilogue.
 TEST(SpecCanonical, OperationsOnWeightsSayThatTheyAreGated) {
   const std::string head = R"({"heddle":1,"shape":{"n":64,"k":128},"weight":{"bits":4},)";
   for (const char* rest : {R"("op":"dequantize","output":{"dtype":"fp16"})",

@@ -40,7 +40,7 @@ float channel_scale(const QuantizedWeights& weights, std::int64_t row) {
   return scale;
 }
 
-// Of channels in FP32.
+// For channels in FP32.
 double weight_at(const GemmSpec& spec, const QuantizedWeights& weights, std::int64_t row,
                  std::int64_t column) {
   const DecodeRequest request = decode_request(spec.weight, DType::kInt8);
@@ -161,7 +161,7 @@ TEST(TwoLevels, PackingRefusesScalesByRowAndGroup) {
     std::string says;
   };
   const GemmSpec spec = levels_spec(16, 64, 32);
-  // Of row 5 and group 1, whose codes are 0 to 15 and whose zero point is 8.
+  // For row 5 and group 1, whose codes are 0 to 15 and whose zero point is 8.
   constexpr std::size_t kAt = 2 * 5 + 1;
   const Case cases[] = {
       {[](QuantizedWeights& w) { w.scales[kAt] = 0; }, "row 5, group 1: the scale is 0"},

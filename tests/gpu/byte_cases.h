@@ -39,7 +39,7 @@ inline std::vector<ByteGemmCase> model_byte_cases(const std::vector<DType>& type
           {byte_gemm(4096, 14336, rotate(types, 2)), {1, 16, 33, 64, 128, 512}}};
 }
 
-// Of FP8.
+// For FP8.
 inline std::vector<ByteGemmCase> byte_pair_cases() {
   std::vector<ByteGemmCase> cases;
   for (const DType x : {DType::kFp8E4m3, DType::kFp8E5m2}) {

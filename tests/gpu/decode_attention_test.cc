@@ -28,7 +28,7 @@ class DecodeAttentionGpu : public OnGpu {
     const bool bf16 = kv.find(R"("dtype":"bf16")") != std::string::npos;
     specs_.push_back(attention_spec(kv, more, shape, bf16 || (!fp16 && specs_.size() % 2 == 1)));
   }
-  // Of so many specs as have every pair of values all kernels are made at the same time; then each
+  // For so many specs as have every pair of values all kernels are made at the same time; then each
   // one runs.
   void TearDown() override {
     if (IsSkipped()) return;

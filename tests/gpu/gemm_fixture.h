@@ -54,7 +54,7 @@ class GemmGpu : public OnGpu {
     if (every_kernel()) return check(spec, m_list);
     check_one_of(plan_of(spec, m_list), m_list);
   }
-  // The same with the fastest of the kernels that are wanted for each range of M, whether or not
+  // As above, with the fastest of the kernels that are wanted for each range of M, whether or not
   // the planner would choose one of them.
   void check_in_turn(const GemmSpec& spec, const std::vector<MRange>& ranges,
                      const IsWanted& wanted, const std::vector<std::int64_t>& m_list) {

@@ -21,7 +21,7 @@ class KvAppendGpu : public OnGpu {
                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}"));
   }
 
-  // Of so many specs as have every pair of values all kernels are made at the same time; then each
+  // For so many specs as have every pair of values all kernels are made at the same time; then each
   // one runs.
   void TearDown() override {
     if (IsSkipped()) return;

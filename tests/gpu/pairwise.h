@@ -26,7 +26,7 @@ inline std::vector<Spec> pairwise(const std::vector<Spec>& specs) {
     values.push_back(nlohmann::json::parse(spec.canonical_json()).flatten());
     for (const auto& [key, value] : values.back().items()) keys.insert(key);
   }
-  // Of each spec the pairs of the numbers of its values; that a property is absent is one, too.
+  // For each spec the pairs of the numbers of its values; that a property is absent is one, too.
   std::map<std::string, int> numbers;
   std::vector<std::vector<std::pair<int, int>>> pairs;
   for (const nlohmann::json& of_spec : values) {

@@ -51,7 +51,7 @@ class RowTransformGpu : public OnGpu {
     }
   }
 
-  // Of so many specs as have every pair of values one kernel each is made, all of them at the same
+  // For so many specs as have every pair of values one kernel each is made, all of them at the same
   // time; then each one runs.
   void TearDown() override {
     if (IsSkipped()) return;
@@ -123,7 +123,7 @@ TEST_F(RowTransformGpu, GatesAndActivations) {
   }
 }
 
-// Of X alone codes and scales are exact.
+// For X alone codes and scales are exact.
 TEST_F(RowTransformGpu, EightBits) {
   for (const int columns : {8, 64, 136, 1000, 4096, 8192, 32776}) add_every_output({}, columns);
 }

@@ -28,7 +28,7 @@ TYPES = {"kimi_k2": "deepseek_v3", "phi4mm": "phi4_multimodal", "RefinedWeb": "f
          "minimax_text_01": "minimax", "step3p7_text": "step3p5", "minimax_m3": "minimax_m3_vl_text"}
 # What a config stands in by the names that classes give it.
 CONFIGS = {"config", "text_config", "cfg"}
-# The same config, or the language model's in it.
+# This config, or the language model's in it.
 SAME = {"text_config", "get_text_config"}
 # Classes of other models that stand in the same file, and of other tasks.
 OTHER = re.compile(r"Vision|Visual|Audio|Image|Video|Speech|Talker|Token2Wav|Code2Wav|DiT|BigVGAN|ECAPA|"

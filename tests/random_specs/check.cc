@@ -115,7 +115,7 @@ Source render_one(const Plan& plan, std::size_t kernel) {
   return source;
 }
 
-// Of weights that are packed here: packing takes as long as there are codes.
+// For weights that are packed here: packing takes as long as there are codes.
 constexpr std::int64_t kMostCodes = 1 << 15;
 
 // What has a kernel of quantize_weight is rounded on the host, too.

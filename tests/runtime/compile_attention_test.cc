@@ -68,7 +68,7 @@ TEST_P(CompileAttention, WithoutSpills) {
   const std::vector<Spec> all = specs();
   std::vector<Source> sources;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // Of the shapes without features each type leaves out another one.
+    // Among the shapes without features each type leaves out another one.
     if (!every_kernel() && i % 4 == i / 4 % 3) continue;
     if (!has_turn(i, target.arch())) continue;
     add_in_turns(resolve(all[i], target), 2, i + i / 4, &sources);  // specs come in fours

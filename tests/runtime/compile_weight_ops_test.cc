@@ -89,7 +89,7 @@ void add_packed(DequantizeSpecs& specs) {
   }
 }
 
-// Of each kind of code, and scales per channel and of blocks.
+// Each kind of code, and scales per channel and of blocks.
 void add_swizzled(DequantizeSpecs& specs) {
   WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle, 8, kPerChannel, ZeroPoint::kNone);
   spec.weight.interleave = Interleave::kSwizzle128b;

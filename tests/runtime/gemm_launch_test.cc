@@ -67,7 +67,7 @@ TEST(GemmLaunchTest, RefusesMissingAndMisalignedPointers) {
   EXPECT_EQ(gemm_refusal(plan, args), "launch.misaligned");
 }
 
-// Of 384 columns, for 64 tokens: three lines of FP32, or one of words.
+// For 384 columns and 64 tokens: three lines of FP32, or one of words.
 TEST(GemmLaunchTest, ScalesOfGroupsHaveAStride) {
   const auto plan_of = [](RowScaleDtype dtype) {
     GemmSpec spec = block_gemm(256, 384);
@@ -136,7 +136,7 @@ TEST(GemmLaunchTest, WantsAScaleOfCodesExactlyIfTheSpecHasThem) {
   EXPECT_EQ(gemm_refusal(plan, args), "launch.misaligned");
 }
 
-// Of 384 columns, for 62 tokens: three lines of FP32, or one of words.
+// For 384 columns and 62 tokens: three lines of FP32, or one of words.
 TEST(GemmLaunchTest, WantsRoomForScalesOfGroupsOfCodes) {
   for (const auto& [dtype, bytes] :
        {std::pair{RowScaleDtype::kFp32, (2 * 64 + 62) * 4}, {RowScaleDtype::kE8m0, 62 * 4}}) {

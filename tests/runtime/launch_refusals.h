@@ -37,7 +37,7 @@ std::string refusal(const Plan& plan, const Args& args) {
   return code_thrown_by([&] { validate(plan, args); });
 }
 
-// The same after a change of the arguments.
+// As above, after a change of the arguments.
 template <class Args, class Change>
 std::string refusal_after(const Plan& plan, Args args, const Change& change) {
   change(args);

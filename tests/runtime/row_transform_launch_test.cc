@@ -175,7 +175,7 @@ TEST(RowTransformLaunch, WantsStridesOfScalesThatFit) {
   for (const std::int64_t bad : {std::int64_t{-4}, std::int64_t{3}, std::int64_t{1} << 31}) {
     EXPECT_EQ(of(rows, bad), "launch.size") << bad;
   }
-  // Of seven rows.
+  // For seven rows.
   const Plan columns =
       quantized(R"("fp8_e4m3","granularity":"group","scale_layout":"column_major")");
   for (const std::int64_t good : {0, 8, 12}) EXPECT_EQ(of(columns, good), "") << good;

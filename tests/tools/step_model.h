@@ -38,7 +38,7 @@ inline Model step_model(const nlohmann::json& config, bool gated = false,
   return model;
 }
 
-// The same for at most so many tokens, which takes fewer kernels.
+// As above, for at most so many tokens, which takes fewer kernels.
 inline Model narrowed(Model model, std::int64_t m_max) {
   for (ModelKernel& kernel : model.kernels) {
     if (kernel.spec.op() != Op::kGemm) continue;

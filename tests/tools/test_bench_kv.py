@@ -69,7 +69,7 @@ class KvTest(ScriptTest):
         self.assertEqual(row["sm_mhz"], 1980)
         out = self.script("bench-kv", "--groups", "half", times=1).stdout
         self.assertRegex(out, r"verdict \| SM MHz \|")
-        # Of kv_append it is not known.
+        # For kv_append it is not known.
         self.assertNotIn("SM MHz", self.script("bench-kv", "--groups", "append", times=1).stdout)
 
 

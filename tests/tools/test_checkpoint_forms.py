@@ -13,7 +13,7 @@ from float_values import sixteen
 from safetensors_file import load
 
 EVERY = SERVED + COPIED + REFUSED + REPACK_REFUSED
-# Of a layer, but not made of its codes.
+# Parts of a layer, but not made of its codes.
 COMPANIONS = (".pre_quant_scale", ".bias", "_bias", ".input_scale")
 
 

@@ -151,7 +151,7 @@ class PlainTest(CommandTest):
                 head = json.loads(metadata["lm_head.heddle"])
                 self.assertEqual(self.specs(folder, *options)["lm_head"], head)
                 self.assertEqual(self.specs(folder / "config.json", *options)["lm_head"], head)
-        # The same values as a head of its own give the same bytes.
+        # These values as a head of its own give the same bytes.
         content = load(folder / "model.safetensors")[1]
         content["lm_head.weight"] = content["model.embed_tokens.weight"]
         save(own / "model.safetensors", content)

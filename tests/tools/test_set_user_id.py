@@ -35,7 +35,7 @@ class SetUserIdTest(CommandTest):
         evil = "/nonexistent/libnvrtc.so"
         done = run("build", inline(), "--target", "h200", nvrtc=evil)
         self.assertNotIn(evil, done.stderr)
-        # The same variable of an ordinary program counts.
+        # This variable of an ordinary program counts.
         program.chmod(0o755)
         self.assertIn(evil, run("build", inline(), "--target", "h200", nvrtc=evil).stderr)
 

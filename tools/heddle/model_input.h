@@ -26,8 +26,8 @@ inline Model read_model(const std::string& argument, int arch) {
   return read_model(argument, options);
 }
 
-// As above, with the operations on the cache of a model's config; `kv` as for kv_block(). The config
-// need not be quantised then. Throws Error(kUsage, "tool.kv_needs_config") for specs.
+// As above, with the operations on the cache of a model's config; `kv` as for kv_block(). The
+// config need not be quantised then. Throws Error(kUsage, "tool.kv_needs_config") for specs.
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options);
 

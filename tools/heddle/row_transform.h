@@ -16,7 +16,8 @@ namespace heddle {
 int run_row_transform(Runtime& runtime, const Spec& spec, const std::vector<std::int64_t>& m_list,
                       std::uint32_t seed, bool json);
 
-// The times next to those of a plain copy of as many bytes; where none is named, for 1 to 4096 rows.
+// The times next to those of a plain copy of as many bytes; where none is named, for 1 to 4096
+// rows.
 int bench_row_transform(Runtime& runtime, const Spec& spec, const std::vector<std::int64_t>& m_list,
                         const TimingBudget& budget, bool json);
 

@@ -29,7 +29,7 @@ inline TunedEntry entry_for(std::int64_t m_first, std::int64_t m_last, std::stri
   return entry;
 }
 
-// The same as text, with the first `from` replaced by `to`.
+// As above, as text, with the first `from` replaced by `to`.
 inline std::string entry_json(std::string_view from = "", std::string_view to = "") {
   std::string text =
       R"({"weight":{"bits":4},"activation":{"dtype":"fp16"},"n":4096,"k":4096,"m":[1,2],)"

@@ -114,7 +114,7 @@ TEST_F(TunerTest, EveryStepHasAnEntryAndThePlanTakesIt) {
   EXPECT_EQ(lines.size(), report.steps.size());
 }
 
-// Of X and W of eight bits, beside one of 16.
+// X and W of eight bits, next to one of 16.
 TEST_F(TunerTest, EightBitsAreMeasuredAndThePlanTakesThem) {
   std::vector<TuneJob> jobs{job(4096, 32)};
   for (GemmSpec spec : {byte_gemm(4096, 4096, DType::kInt8), block_gemm(4096, 4096)}) {

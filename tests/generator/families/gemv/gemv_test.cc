@@ -157,7 +157,7 @@ TEST(Gemv, BlocksShareRowsThatAreTooLongForOne) {
   for (const PlannedKernel& one : found) EXPECT_GT(config_of<GemvConfig>(one).split_k, 1);
 }
 
-// The same kernel takes longer with twice the rows, and with twice the columns.
+// A kernel takes longer with twice the rows, and with twice the columns.
 TEST(Gemv, MoreWeightsTakeLonger) {
   const auto fastest = [](std::int64_t n, std::int64_t k) {
     const Plan plan = unplanned(spec_for(1, n, k), target_from_name("h200"));

@@ -73,7 +73,7 @@ TEST(WgmmaFoundScales, SumsAloneBecomeOutputsInRegisters) {
   EXPECT_FALSE(finds(spec, {false, Activation::kGelu, false}, 64));
 }
 
-// Of INT8, whose sums become FP32 group by group.
+// INT8, whose sums become FP32 group by group.
 TEST(WgmmaFoundScales, LeaveRegistersForTwoChunksOfAStage) {
   GemmSpec spec = with_groups(four_bit_gemm(4096, 4096, DType::kInt8), DType::kInt8);
   spec.shape.m_min = 17;
