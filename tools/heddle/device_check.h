@@ -5,8 +5,6 @@
 #include <string>
 
 #include "heddle/runtime.h"
-#include "tools/gpu_harness/dequantize_check.h"
-#include "tools/gpu_harness/gemm_check.h"
 #include "tools/heddle/build_report.h"
 
 namespace heddle {
@@ -19,10 +17,6 @@ void require_device(Runtime* runtime, const std::string& target_name);
 // against FP64; dequantised weights bit for bit. Precondition: the build is for the device of
 // `runtime`. Throws Error(kDriver).
 void check_on_device(Runtime* runtime, bool show_progress, Build* build);
-
-// What is wrong in a few words; empty if the check passed.
-std::string fault_of(const GemmCheck& check);
-std::string fault_of(const DequantizeCheck& check);
 
 }  // namespace heddle
 

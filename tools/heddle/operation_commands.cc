@@ -17,7 +17,7 @@
 #include "tools/gpu_harness/repack_check.h"
 #include "tools/gpu_harness/row_check.h"
 #include "tools/heddle/decode_attention.h"
-#include "tools/heddle/device_check.h"
+#include "tools/heddle/faults.h"
 #include "tools/heddle/kv_append.h"
 #include "tools/heddle/packing.h"
 #include "tools/heddle/row_transform.h"

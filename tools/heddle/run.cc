@@ -15,6 +15,7 @@
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/faults.h"
 #include "tools/heddle/input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"

@@ -10,6 +10,7 @@
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/faults.h"
 #include "tools/heddle/operation_commands.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
