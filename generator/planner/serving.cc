@@ -63,24 +63,13 @@ bool lacks_fp8(const GemmSpec& spec, const Target& target) {
   return spec.has_byte_activations() && spec.activation != DType::kInt8 && !has_fp8_mma(target);
 }
 
-// What the families say that need the fewest changes of the spec, and those that need nothing but
-// another target.
-std::vector<Problem> nearest_exclusions(const GemmSpec& spec, const Target& target,
-                                        const MRange& m) {
+// Why no family serves the spec: what each of them says.
+std::vector<Problem> all_exclusions(const GemmSpec& spec, const Target& target, const MRange& m) {
   std::vector<Answer> answers;
-  std::size_t fewest = SIZE_MAX;
   for (const GemmFamily* family : gemm_families()) {
     if (!has_operands_of(*family, spec)) continue;
-    std::vector<Problem> problems = family->exclusions(spec, target, m);
-    const std::size_t fields = std::count_if(problems.begin(), problems.end(), has_field);
-    if (problems.empty() || (fields != 0 && fields != problems.size())) continue;
-    if (fields != 0) fewest = std::min(fewest, fields);
-    answers.push_back({family, std::move(problems)});
+    answers.push_back({family, family->exclusions(spec, target, m)});
   }
-  const auto is_far = [&](const Answer& answer) {
-    return has_field(answer.problems.front()) && answer.problems.size() > fewest;
-  };
-  answers.erase(std::remove_if(answers.begin(), answers.end(), is_far), answers.end());
   std::vector<Problem> problems = joined(answers);
   const bool may_help = spec.has_byte_activations() && !lacks_fp8(spec, target);
   if (may_help && !may_serve_with_open_path(spec, target, m)) {
@@ -140,16 +129,20 @@ std::vector<const GemmFamily*> serving_families(const GemmSpec& spec, const Targ
   return families;
 }
 
-std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
-  std::vector<Problem> problems = refuse_target(spec, target);
-  if (lacks_path(problems)) return problems;
+std::vector<Problem> refuse_pair(const GemmSpec& asked, const Target& target) {
+  std::vector<Problem> problems = refuse_target(asked, target);
+  // A path that the target lacks is at fault by itself; the families say what else is.
+  GemmSpec spec = asked;
+  if (lacks_path(problems)) spec.path = Path::kAuto;
+  const auto serves = [&target](const GemmSpec& one, std::int64_t m) {
+    return !serving_families(one, target, {m, m}).empty();
+  };
   // A kernel of the path hopper has to serve the fewest tokens alone; an older path serves more.
-  const std::int64_t least = spec.shape.m_min;
-  const std::int64_t most = spec.path == Path::kHopper ? least : spec.shape.m_max;
-  const bool is_served = !serving_families(spec, target, {least, least}).empty() &&
-                         !serving_families(spec, target, {most, most}).empty();
-  if (is_served) return problems;
-  for (Problem& problem : nearest_exclusions(spec, target, {least, most})) {
+  const auto [least, most] = std::pair(spec.shape.m_min, spec.shape.m_max);
+  GemmSpec of_most = spec;
+  if (spec.path == Path::kHopper && !serves(spec, most)) of_most.path = Path::kAmpere;
+  if (serves(spec, least) && serves(of_most, most)) return problems;
+  for (Problem& problem : all_exclusions(spec, target, {least, most})) {
     problems.push_back(std::move(problem));
   }
   return problems;
@@ -168,7 +161,7 @@ void throw_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   refuse_if_any(plan.spec, tile_refusals(plan, m));
   if (spec.path == Path::kHopper) refuse_if_any(plan.spec, tile_refusals(with_older_path(plan), m));
-  refuse_if_any(plan.spec, nearest_exclusions(spec, plan.target, m));
+  refuse_if_any(plan.spec, all_exclusions(spec, plan.target, m));
   throw Error(ErrorCategory::kInternal, "plan.no_candidate",
               "no family has a kernel for this gemm, and none says why");
 }

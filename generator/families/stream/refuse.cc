@@ -13,6 +13,7 @@ namespace {
 
 std::vector<Problem> refuse_long_rows(const Family& family, const Plan& plan, const MRange& m) {
   const GemmShape& shape = plan.spec.gemm().shape;
+  const bool has_path = plan.spec.gemm().path != Path::kAuto;
   std::int64_t most = m.max - 1;  // tokens that a stream serves
   while (most > 0 && stream_candidates(family, plan, {most, most}).empty()) --most;
   const std::string fewer = most < shape.m_min ? "" : fmt::format(", or M up to {}", most);
@@ -22,7 +23,7 @@ std::vector<Problem> refuse_long_rows(const Family& family, const Plan& plan, co
       fmt::format("with M = {} such long rows of X do not fit into the {} bytes of shared memory "
                   "of a thread block",
                   m.max, plan.target.shared_per_block),
-      shape.k, "shorter rows" + fewer);
+      shape.k, fmt::format("shorter rows{}{}", fewer, has_path ? ", or another path" : ""));
   return reasons.take();
 }
 

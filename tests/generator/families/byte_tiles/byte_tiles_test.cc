@@ -111,7 +111,8 @@ TEST(ByteTiles, RefuseByName) {
       {block_gemm(256, 512), "rtx4090",
        "warpgroup: it needs wgmma, which sm_90 alone has, got sm_89"},
       {with_path(block_gemm(256, 512), Path::kAmpere), "h100",
-       "/path: warpgroup: the spec asks for another path, got \"ampere\"; allowed: \"hopper\""},
+       "/path: warpgroup, byte_stream: the spec asks for another path, got \"ampere\"; allowed: "
+       "\"hopper\""},
       {four_bit_gemm(256, 512, DType::kInt8), "a100",
        "/weight/bits: byte_tiles: it multiplies weights of 8 bits, got 4; allowed: 8"},
       {four_bit_gemm(256, 512, DType::kInt8), "a100",
@@ -120,7 +121,7 @@ TEST(ByteTiles, RefuseByName) {
       {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200",
        "/shape/m/1: byte_stream: it serves up to 16 tokens, got 65536; allowed: at most 16"},
       {with_path(four_bit_gemm(256, 512, DType::kInt8), Path::kTuring), "h100",
-       "/path: warpgroup: the spec asks for another path"},
+       "/path: warpgroup, byte_stream: the spec asks for another path"},
   };
   for (const auto& one : cases) {
     EXPECT_NE(refusal(one.spec, one.target).find(one.says), std::string::npos)
