@@ -10,6 +10,7 @@
 #include "generator/families/shared_memory.h"
 #include "generator/families/tile_fields.h"
 #include "generator/families/warpgroup/refuse.h"
+#include "generator/families/warpgroup/registers.h"
 #include "generator/families/warpgroup/ring.h"
 #include "generator/families/warpgroup/shares.h"
 #include "generator/families/warpgroup/stage.h"
@@ -72,26 +73,31 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, Warpgro
   settle_scale(spec, layout, c);
 }
 
+// Whether steps of half the length are faster: where wgmma takes about as long as decoding, unless
+// two sets of sums alternate, or pairs read tokens once and store their sums as they are.
+bool has_short_steps(const GemmSpec& spec, const WarpgroupConfig& c) {
+  if (c.tile_m == 64 && c.scaling.mode != ScaleMode::kAccumulator) return true;
+  if (c.tile_n == WarpgroupConfig::kRowTile) return spec.weight.bits < 3;
+  const bool pairs = c.has_many_tokens() && c.cluster > 1 && c.epilogue.is_plain();
+  return c.tile_n == 128 && c.tile_m > 64 && c.tile_m != 128 && !pairs;
+}
+
+// Tiles that a warpgroup decodes at a time: at most half of what it takes of a chunk, so that one
+// step is decoded while the one before is multiplied, and as many as its registers hold.
+void choose_step(const GemmSpec& spec, WarpgroupConfig& c) {
+  // Warpgroups that share 64 rows take half of a chunk each, or of several the whole ones in turn.
+  const bool halves = c.splits_columns() && c.stage_chunks % kWarpgroups != 0;
+  const int tile_columns = c.byte_tokens ? 32 : 16;
+  c.step_tiles = device::Chunk::kColumns / (halves ? 2 : 1) / tile_columns / 2;
+  const bool is_slow = !c.byte_tokens && !halves && has_short_steps(spec, c);
+  if (is_slow || !wgmma_fits_registers(spec, c)) c.step_tiles = std::max(c.step_tiles / 2, 1);
+}
+
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
               WarpgroupKernel& c) {
   choose_warpgroups(spec, layout, c);
-  const bool four = c.has_four();
   set_wgmma_ring(spec, target, c);
-  // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
-  // of sums alternate and in pairs that read tokens once; what follows the sums of these then
-  // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
-  const bool pairs = c.has_many_tokens() && c.cluster > 1 && c.epilogue.is_plain();
-  const bool few_rows = c.tile_m > 64 && c.tile_m != 128 && c.tile_n == 128 && !pairs;
-  const bool short_steps = c.tile_m == 64 && (c.scaling.mode != ScaleMode::kAccumulator || four);
-  // Warpgroups that share 64 rows take the whole chunks of a stage alternately where it has
-  // several.
-  const bool halves = c.tile_n == 64 && c.stage_chunks % kWarpgroups != 0;
-  const bool two_bits = c.tile_n == 64 && spec.weight.bits < 3;
-  if (c.byte_tokens) {
-    c.step_tiles = halves || leaves_few_registers(c) ? 1 : 2;
-    return;
-  }
-  c.step_tiles = short_steps || halves || two_bits || few_rows ? 2 : 4;
+  choose_step(spec, c);
 }
 
 class Candidates {

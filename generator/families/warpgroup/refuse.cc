@@ -5,57 +5,51 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/tile_fields.h"
+#include "generator/families/warpgroup/registers.h"
 #include "generator/families/warpgroup/stage.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
 
-int sum_registers(const device::WarpgroupConfig& c) {
-  // Two warpgroups share a row tile of wgmma.
-  const int row_tiles = std::max(1, c.tile_n / (device::WarpgroupConfig::kRowTile * c.warpgroups));
-  const int sums = 4 * row_tiles * (c.tile_m / 8);
-  if (c.byte_operands) return sums + (c.promotes ? c.chunk_sum_tokens() / 2 : 0);
-  // Sums of a group, or of 128 columns, of one row tile at a time.
-  if (c.byte_tokens) return sums + (c.has_group_sums() ? c.tile_m / 2 : 0);
-  return c.scaling.mode == ScaleMode::kAccumulator ? 2 * sums : sums;
-}
-
-bool leaves_few_registers(const device::WarpgroupConfig& c) {
-  constexpr int kManySums = 160;
-  return c.byte_tokens && !c.byte_operands && sum_registers(c) > kManySums;
-}
-
 namespace {
 
 constexpr std::int64_t kFewestTokens = 9;
 
-// Whether sums of INT8 become FP32 group by group: while they do, both forms have registers, beside
-// the addresses and words of no more than one row tile.
-bool converts_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  return spec.activation == DType::kInt8 && c.scaling.mode == ScaleMode::kGroup;
-}
-bool has_two_row_tiles(const device::WarpgroupConfig& c) {
-  return c.tile_n == 2 * device::WarpgroupConfig::kRowTile * c.warpgroups;
-}
-
-// Chunks of a stage, at most. A stage of two has beside: both row tiles' addresses and words of
-// each, or many sums that become FP32 several times a chunk or whose outputs are looked at for
-// their scales; these have places of a thread, too, which a stage of four has no registers for.
-int most_stage_chunks(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  if (!converts_sums(spec, c)) {
-    return leaves_few_registers(c) && has_two_row_tiles(c) ? 1 : c.stage_chunks;
+// The values of a field with which this tile fits the registers, all else as it is; "" if none.
+template <class Set>
+std::string fitting(const GemmSpec& spec, const device::WarpgroupConfig& c,
+                    std::initializer_list<int> values, const Set& set) {
+  std::string text;
+  for (const int value : values) {
+    device::WarpgroupConfig one = c;
+    set(one, value);
+    if (!wgmma_fits_registers(spec, one)) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", value);
   }
-  const bool is_short = c.weights.meta_group < device::Chunk::kColumns;
-  const int sums = sum_registers(c);
-  if (sums > kMostShortGroupSums && (is_short || c.epilogue.finds_scales)) return 1;
-  return sums == kMostShortGroupSums && c.epilogue.finds_scales ? 2 : c.stage_chunks;
+  return text;
 }
 
-// As far as ptxas spills nothing, with zero points and gates, too.
-int most_sums(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  if (c.byte_operands) return kMostByteSums;
-  if (!c.byte_tokens || !c.has_group_sums() || converts_sums(spec, c)) return kMostWgmmaSums;
-  return c.promotes ? kMostPromotedSums : kMostGroupSums;
+// Names the field that is the least to change: the columns of a stage, else the rows of the tile.
+void refuse_registers(const GemmSpec& spec, const device::WarpgroupConfig& c, Reasons& reasons) {
+  if (wgmma_fits_registers(spec, c)) return;
+  const std::string message = fmt::format(
+      "a tile of {} rows by {} tokens with stages of {} columns needs {} registers of a thread, "
+      "which "
+      "has {}",
+      c.tile_n, c.tile_m, stage_columns(c), wgmma_registers(spec, c), kWgmmaRegisters);
+  const std::string columns =
+      fitting(spec, c, {128, 256, 512}, [](device::WarpgroupConfig& one, int value) {
+        one.stage_chunks = value / device::Chunk::kColumns;
+      });
+  if (!columns.empty()) return reasons.unless(false, "/tile/k", message, stage_columns(c), columns);
+  const std::string rows =
+      fitting(spec, c, {64, 128}, [&](device::WarpgroupConfig& one, int value) {
+        const bool shares = value == device::WarpgroupConfig::kRowTile;
+        const bool holds_groups = !c.epilogue.finds_scales || value % c.scale_rows() == 0;
+        if (holds_groups && (!shares || wgmma_shares_rows(c.tile_m))) one.tile_n = value;
+      });
+  if (!rows.empty()) return reasons.unless(false, "/tile/n", message, c.tile_n, rows);
+  reasons.unless(false, "/tile/m", message, c.tile_m, "fewer tokens");
 }
 
 }  // namespace
@@ -119,17 +113,6 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
                  "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
                  columns, "64, 128, 256, 512");
-  reasons.unless(!converts_sums(spec, c) || !has_two_row_tiles(c), "/tile/n",
-                 "sums of groups of INT8 have registers for one row tile of a warpgroup", c.tile_n,
-                 !c.epilogue.finds_scales ? "64, 128"
-                 : c.epilogue.gated       ? "no tile, or four warpgroups by tile.warps_n 16"
-                                          : "128");
-  const int most_chunks = most_stage_chunks(spec, c);
-  reasons.unless(c.stage_chunks <= most_chunks, "/tile/k",
-                 most_chunks == 1
-                     ? "the sums of such a tile leave registers for stages of one chunk"
-                     : "the sums of such a tile leave registers for stages of two chunks",
-                 columns, most_chunks == 1 ? "128" : "128, 256");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
   only(tile.warps_m, 1, "/tile/warps_m", "the warps of wgmma lie along N");
@@ -148,15 +131,7 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
     return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
                        c.shared_bytes(), target.name, target.shared_per_block);
   });
-  reasons.unless(
-      sum_registers(c) <= most_sums(spec, c), "/tile",
-      [&] {
-        return fmt::format(
-            "a tile of {} rows by {} tokens needs {} registers of a thread for "
-            "its sums",
-            c.tile_n, c.tile_m, sum_registers(c));
-      },
-      "", [&] { return fmt::format("at most {}", most_sums(spec, c)); });
+  refuse_registers(spec, c, reasons);
   return reasons.take();
 }
 

@@ -10,22 +10,6 @@
 
 namespace heddle {
 
-// The most registers for sums that wgmma leaves room for beside decoding.
-inline constexpr int kMostWgmmaSums = 128;
-// Of codes of eight bits that are multiplied as they are: nothing else takes registers.
-inline constexpr int kMostByteSums = 192;
-// Of weights that are decoded to FP8: with those of 128 columns, and with those of a group.
-inline constexpr int kMostPromotedSums = 160, kMostGroupSums = 192;
-// Of INT8 sums of groups shorter than a chunk, beside a stage of more chunks than one.
-inline constexpr int kMostShortGroupSums = 64;
-
-// Registers of a thread for sums, those of unscaled groups included.
-int sum_registers(const device::WarpgroupConfig& config);
-
-// Whether the sums leave registers for no more than the weights of one matrix instruction at a
-// time.
-bool leaves_few_registers(const device::WarpgroupConfig& config);
-
 // Whether two warpgroups may share a row tile of so many tokens.
 constexpr bool wgmma_shares_rows(int tokens) { return tokens >= 32 && tokens <= 128; }
 

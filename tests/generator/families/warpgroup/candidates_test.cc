@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "generator/families/scale_mode.h"
+#include "tests/byte_gemm.h"
 #include "tests/generator/families/warpgroup/wgmma_tiles.h"
 #include "tests/generator/gemm_plans.h"
 
@@ -147,6 +148,32 @@ TEST(Wgmma, HonoursATileOrSaysWhyNot) {
   spec.tile.m = 16;  // tiles of 64 rows have 32 tokens and more
   spec.tile.n = 64;
   EXPECT_NE(refusal(spec, "h200").find("/tile/n"), std::string::npos);
+}
+
+// The field that is the least to change, and what fits the registers there.
+TEST(Wgmma, NamesTheFieldThatTakesTooManyRegisters) {
+  const auto refused = [](GemmSpec spec, int tokens, int rows, int columns) {
+    spec.shape.m_min = 200;
+    spec.shape.m_max = 300;
+    spec.path = Path::kHopper;
+    spec.tile.m = tokens;
+    spec.tile.n = rows;
+    spec.tile.k = columns;
+    return refusal(spec, "h200");
+  };
+  const GemmSpec halves = spec_with_range(8192, 8192, 200, 300);
+  const GemmSpec int8 = four_bit_gemm(8192, 8192, DType::kInt8);
+  const GemmSpec fp8 = four_bit_gemm(8192, 8192, DType::kFp8E4m3);
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+  };
+  EXPECT_TRUE(ends_with(refused(halves, 256, 256, 128), ", got 256; allowed: 128"));
+  EXPECT_NE(refused(halves, 256, 256, 128).find("/tile/n: a tile of 256 rows by 256 tokens"),
+            std::string::npos);
+  EXPECT_TRUE(ends_with(refused(int8, 96, 256, 128), ", got 256; allowed: 64, 128"));
+  EXPECT_TRUE(ends_with(refused(fp8, 128, 256, 256), ", got 256; allowed: 128"));
+  EXPECT_NE(refused(fp8, 128, 256, 256).find("/tile/k: "), std::string::npos);
+  EXPECT_NE(refused(int8, 256, 128, 128).find("/tile/m: "), std::string::npos);
 }
 
 // A stage of half a chunk of each row block.
