@@ -5,6 +5,7 @@
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/faults.h"
 
 namespace heddle {
 namespace {
