@@ -1,6 +1,7 @@
 #include "generator/families/gemm_config.h"
 
 #include "generator/families/device_activation.h"
+#include "generator/families/packed_layout.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {
@@ -55,23 +56,12 @@ std::string result_class(const GemmSpec& spec) {
 
 }  // namespace
 
-static_assert(device::Chunk::kRows == WeightLayout::kRowBlock);
-static_assert(device::Chunk::kColumns == WeightLayout::kChunkK);
 static_assert(device::Workspace::kCounterBytes == kWorkspaceCounterBytes);
 
 device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout) {
   device::PackedWeights weights{};
   weights.bits = layout.scale_offset / (2 * WeightLayout::kChunkK);
-  weights.chunk_bytes = layout.chunk_bytes;
-  weights.meta_group = layout.meta_group;
-  weights.entry_offset = layout.entry_offset;
-  weights.scale_offset = layout.scale_offset;
-  weights.scale_bytes = layout.scale_bytes;
-  weights.zero_offset = layout.zero_offset;
-  weights.zero_bytes = layout.zero_bytes;
-  weights.channel_bytes = layout.channel_bytes;
-  weights.channel_zero_offset = layout.channel_zero_offset;
-  weights.channel_sum_offset = layout.channel_sum_offset;
+  copy_chunk(layout, weights);
   weights.zero_point = device_zero_point(spec.weight.zero_point);
   // What decoding takes off an unsigned code.
   weights.fixed_bias = spec.weight.type == WeightType::kUint ? 1 << (spec.weight.bits - 1) : 0;

@@ -25,6 +25,29 @@ int total_stages(const MmaTile& c) {
 
 }  // namespace
 
+bool leaves_warps_open(const TileSpec& tile) {
+  return !tile.k && !tile.warps_m && !tile.warps_n && !tile.warps_k;
+}
+
+std::vector<MmaWarps> warps_of(const TileSpec& tile, const std::vector<int>& along_m,
+                               const std::vector<int>& along_n, bool any_tile) {
+  constexpr int kFewestWarps = 4, kMostWarps = 16;
+  std::vector<MmaWarps> all;
+  for (const int columns : values_of(tile.k, {128, 256, 512, 1024})) {
+    for (const int m : values_of(tile.warps_m, along_m)) {
+      for (const int n : values_of(tile.warps_n, along_n)) {
+        for (const int k : values_of(tile.warps_k, {1, 2, 4, 8})) {
+          const int count = m * n * k;
+          if (any_tile || (count >= kFewestWarps && count <= kMostWarps)) {
+            all.push_back({columns, n, k, m});
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
 int row_block_step(const device::EpilogueConfig& epilogue, int warps_n) {
   const int group = epilogue.finds_scales ? epilogue.scale_rows() / device::Chunk::kRows : 1;
   return std::lcm(group, warps_n);

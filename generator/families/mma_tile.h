@@ -35,6 +35,19 @@ MmaTile mma_tile(const Config& c, int run, bool by_registers) {
           c.warps_k, c.threads(), run,       by_registers, c.shape,   c.epilogue};
 }
 
+// Columns of a stage and the warps that share them, the rows and the tokens of a tile.
+struct MmaWarps {
+  int columns, n, k;
+  int m = 1;
+};
+
+// Whether the spec's tile leaves open what MmaWarps has.
+bool leaves_warps_open(const TileSpec& tile);
+// Those with what the tile sets, and else every one of these along M and N. `any_tile`: also more
+// or fewer warps than are ever fast.
+std::vector<MmaWarps> warps_of(const TileSpec& tile, const std::vector<int>& along_m,
+                               const std::vector<int>& along_n, bool any_tile);
+
 // Row blocks of a tile are a multiple of this: as many for each warp, and whole groups of outputs
 // where these share scales that the kernel finds.
 int row_block_step(const device::EpilogueConfig& epilogue, int warps_n);

@@ -25,21 +25,12 @@ device::PackedLayout packed_layout(const WeightOpSpec& spec, const WeightLayout&
   packed.bits = weight.bits;
   packed.row_blocks = static_cast<int>(layout.row_blocks);
   packed.chunks = static_cast<int>(layout.chunks_per_row_block);
-  packed.chunk_bytes = layout.chunk_bytes;
+  copy_chunk(layout, packed);
   packed.group =
       weight.group_size > 0 ? weight.group_size : packed.chunks * device::Chunk::kColumns;
   packed.group_offset = weight.group_offset;
   packed.entries = layout.groups_per_chunk;
-  packed.meta_group = layout.meta_group;
-  packed.entry_offset = layout.entry_offset;
-  packed.scale_offset = layout.scale_offset;
-  packed.scale_bytes = layout.scale_bytes;
-  packed.zero_offset = layout.zero_offset;
-  packed.zero_bytes = layout.zero_bytes;
   packed.channel_offset = static_cast<device::i64>(layout.channel_offset);
-  packed.channel_bytes = layout.channel_bytes;
-  packed.channel_zero_offset = layout.channel_zero_offset;
-  packed.channel_sum_offset = layout.channel_sum_offset;
   packed.block_bytes = layout.block_bytes;
   packed.tensor_offset = static_cast<device::i64>(layout.tensor_offset);
   packed.padding_code = static_cast<int>(padding_code(weight));

@@ -14,6 +14,9 @@ inline constexpr int kReservedSharedBytes = 1024;
 // Size of a cache line; shared memory is copied in the same unit.
 inline constexpr int kLineBytes = 128;
 
+// Stages of a ring that bulk copies fill, at most.
+inline constexpr int kMostBulkStages = 8;
+
 // What gives a thread block an SM to itself: just over half of the SM's shared memory, or all that
 // a block may have where that is less. Two blocks of a launch that starts early would else meet on
 // the first SM that is free, and leave others idle.

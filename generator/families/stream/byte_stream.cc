@@ -7,7 +7,6 @@
 
 #include "generator/families/all.h"
 #include "generator/families/byte_codes.h"
-#include "generator/families/stream/byte_cost.h"
 #include "generator/families/stream/stream.h"
 
 namespace heddle {
@@ -59,11 +58,8 @@ class ByteStream final : public StreamFamily {
   }
 
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
-    return byte_stream_cost_parameters();
-  }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const override {
-    return byte_stream_us(plan, kernel, m, costs);
+    static const std::vector<CostParameter> parameters = stream_cost_parameters(true);
+    return parameters;
   }
 
  private:

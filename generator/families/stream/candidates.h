@@ -12,10 +12,6 @@ namespace heddle {
 std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
                                              const MRange& m);
 
-// The parameters and the prediction, as in GemmFamily, of 16 bits.
-const std::vector<CostParameter>& stream_cost_parameters();
-double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_

@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kFewestStages = 2, kMostStages = 8;
+constexpr int kFewestStages = 2;
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
 
@@ -19,8 +19,8 @@ bool fit_stream(const TileSpec& tile, const Target& target, device::StreamConfig
   const int work = ceil_div(c.most_chunks(), c.stage_chunks) * row_blocks;  // in stages
   const int fewest = tile.stages.value_or(kFewestStages);
   if (fewest < kFewestStages) return false;
-  c.stages = tile.stages.value_or(std::clamp(kRingBytes / ring, kFewestStages,
-                                             std::min(kMostStages, std::max(kFewestStages, work))));
+  c.stages = tile.stages.value_or(std::clamp(
+      kRingBytes / ring, kFewestStages, std::min(kMostBulkStages, std::max(kFewestStages, work))));
   while (c.used_shared_bytes() > target.shared_per_block) {
     if (--c.stages < fewest) return false;
   }

@@ -66,13 +66,10 @@ class Stream final : public StreamFamily {
   }
 
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
-    return stream_cost_parameters();
+    static const std::vector<CostParameter> parameters = stream_cost_parameters(false);
+    return parameters;
   }
   int cost_version() const noexcept override { return 3; }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const override {
-    return stream_us(plan, kernel, m, costs);
-  }
 };
 
 }  // namespace

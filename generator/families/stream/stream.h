@@ -8,6 +8,7 @@
 
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/stream/candidates.h"
+#include "generator/families/stream/cost.h"
 #include "generator/families/stream/refuse.h"
 #include "stream/config.h"
 
@@ -34,6 +35,11 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return stream_refusals(*this, plan, m);
+  }
+
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
+                      Costs costs) const override {
+    return stream_us(plan, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

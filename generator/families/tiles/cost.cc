@@ -1,13 +1,10 @@
-// How long tiles of mma.sync take: rounds of thread blocks, each of which starts, goes through the
-// stages of its part of K, and ends with its sums.
+// How long a stage of tiles of mma.sync takes, and how many thread blocks run at the same time.
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/configuration.h"
-#include "generator/families/gemm_work.h"
-#include "generator/families/gpu_rates.h"
-#include "generator/families/shared_memory.h"
+#include "generator/families/mma_cost.h"
 #include "generator/families/tiles/candidates.h"
 #include "generator/target/capabilities.h"
 
@@ -16,17 +13,8 @@ namespace {
 
 using device::TilesConfig;
 
-enum Cost {
-  kStart,
-  kStage,
-  kIssue,
-  kWarpIssue,
-  kLatency,
-  kSmBytes,
-  kSumBytes,
-  kExchange,
-  kOverlap,
-};
+// Behind those of MmaCost: what one warp reaches.
+constexpr std::size_t kWarpIssue = kMmaOverlap + 1;
 
 // Thread blocks that run at the same time. A cluster has its SMs in one GPC: all GPCs but one have
 // 16 at least, and one may have half of that. (Of 2 to 8 blocks that fill their SMs an H100 runs
@@ -53,64 +41,37 @@ int residents(const Target& target, const PlannedKernel& kernel) {
 }  // namespace
 
 const std::vector<CostParameter>& tiles_cost_parameters() {
-  static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2106},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 172},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.66, kMostIssue},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.55, kMostWarpIssue},
-      {"latency", "clocks", "from the request of a stage to its arrival", 311},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 64.0,
-       kMostSmBytes},
-      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 19.8},
-      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
-       562},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 3.24},
-  };
+  static const std::vector<CostParameter> parameters = [] {
+    std::vector<CostParameter> all = mma_cost_parameters();
+    all.push_back(
+        {"warp_issue", "instructions a clock", "that one warp reaches", 0.55, kMostWarpIssue});
+    return all;
+  }();
   return parameters;
 }
 
 double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
-  const GemmSpec& spec = plan.spec.gemm();
-  const GpuRates gpu(plan.target);
-  const auto& config = config_of<TilesConfig>(kernel);
-  const std::int64_t tiles = ceil_div(m, config.tile_m) * ceil_div(spec.shape.n, config.tile_n);
-  const std::int64_t blocks = tiles * config.split_k;
+  const auto& c = config_of<TilesConfig>(kernel);
+  const std::int64_t blocks = mma_blocks(c, m);
   // Blocks that share an SM run one after the other.
   const int sharers = blocks > plan.target.sm_count ? residents(plan.target, kernel) : 1;
-  const auto rounds =
-      static_cast<double>(ceil_div(blocks, places_of(plan.target, config, sharers)));
-  const auto stages = static_cast<double>(ceil_div(config.total_stages(), config.split_k));
+  const auto rounds = static_cast<double>(ceil_div(blocks, places_of(plan.target, c, sharers)));
 
-  const double chunks = config.stage_row_blocks() * config.stage_chunks();
+  const double chunks = c.stage_row_blocks() * c.stage_chunks();
   const double instructions =
-      chunks * config.warps_m * chunk_slots(plan, config.scaling.mode, config.token_tiles());
-  const double warps = config.multiplying_warps();
-  const double fetch =
-      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], config.stages, stages);
-  const double issue = instructions / costs[kIssue];
-  const double multiply =
-      1.0 * config.tile_n * config.stage_k * config.tile_m / mma_products(plan.target);
+      chunks * c.warps_m * chunk_slots(plan, c.scaling.mode, c.token_tiles());
+  const double warps = c.multiplying_warps();
+  const double fetch = fetch_clocks(c.stage_bytes(), costs[kMmaSmBytes], costs[kMmaLatency],
+                                    c.stages, mma_stages(c));
+  const double issue = instructions / costs[kMmaIssue];
+  const double multiply = 1.0 * c.tile_n * c.stage_k * c.tile_m / mma_products(plan.target);
   const double alone = instructions / warps / costs[kWarpIssue];
   const double step =
-      std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kOverlap]), alone) +
-      costs[kStage] * (config.feeder == device::Feeder::kBulk ? 1 : 2);
-  const double tile_bytes = 4.0 * config.tile_m * config.tile_n;
-  const double sums = tile_bytes * config.warps_k / costs[kSumBytes];
+      std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kMmaOverlap]),
+               alone) +
+      costs[kMmaStage] * (c.feeder == device::Feeder::kBulk ? 1 : 2);
   // A cluster's blocks send their sums; others write them, count each other, and read.
-  const double trips = config.is_cluster() ? 1 : 3;
-  const double others = config.split_k - 1;
-  const double exchange = trips * (costs[kExchange] * std::log2(config.split_k) +
-                                   others * tile_bytes / config.split_k / costs[kSumBytes]);
-  const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
-
-  const double copy_bytes = 1.0 * config.stage_chunks() * config.weights.chunk_bytes;
-  const double tokens = activation_bytes(spec, m);
-  const double memory =
-      weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
-  // When the memory is done, the sums are to be added.
-  const double clocks =
-      costs[kStart] + side_by_side(work, memory, costs[kOverlap]) + sharers * sums + exchange;
-  return clocks / gpu.clocks_per_us;
+  return mma_us(plan, c, m, {rounds, sharers, step, c.is_cluster() ? 1.0 : 3.0}, costs);
 }
 
 }  // namespace heddle

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "generator/families/gemm_config.h"
-#include "generator/families/mma_tile.h"
 #include "generator/families/tile_fields.h"
 #include "generator/families/tiles/sums.h"
 #include "generator/target/capabilities.h"
@@ -66,10 +65,14 @@ std::vector<Problem> tiles_exclusions(const GemmSpec& spec, const Target& target
   return reasons.take();
 }
 
+MmaTile tiles_mma_tile(const TilesConfig& c) {
+  constexpr int kRun = 64;  // columns
+  return mma_tile(c, kRun, c.feeder == Feeder::kRegisters);
+}
+
 std::vector<Problem> refuse_tile(const TilesConfig& c, const GemmSpec& spec, const Target& target,
                                  std::int64_t m_max) {
-  constexpr int kRun = 64;  // columns
-  const MmaTile tile = mma_tile(c, kRun, c.feeder == Feeder::kRegisters);
+  const MmaTile tile = tiles_mma_tile(c);
   std::vector<Problem> problems = refuse_warps(tile);
   if (!problems.empty()) return problems;
   return refuse_tile_size(tile, c.shared_bytes(), sum_registers(c), spec, target, m_max);

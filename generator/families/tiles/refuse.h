@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "generator/families/fields.h"
+#include "generator/families/mma_tile.h"
 #include "generator/families/refuse.h"
 #include "tiles/config.h"
 
@@ -20,6 +21,9 @@ bool has_bulk_tiles(const GemmSpec& spec, const Target& target);
 
 // As GemmFamily::exclusions().
 std::vector<Problem> tiles_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
+
+// What it has in common with all tiles of mma.sync.
+MmaTile tiles_mma_tile(const device::TilesConfig& config);
 
 // Every reason why this tile cannot be built for so many tokens; empty if it can.
 std::vector<Problem> refuse_tile(const device::TilesConfig& config, const GemmSpec& spec,

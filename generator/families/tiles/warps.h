@@ -1,21 +1,16 @@
-// Columns of a stage and the warps that share them, the rows and the tokens of a tile.
+// Which warps share a tile.
 #ifndef HEDDLE_GENERATOR_FAMILIES_TILES_WARPS_H_
 #define HEDDLE_GENERATOR_FAMILIES_TILES_WARPS_H_
 
 #include <vector>
 
-#include "heddle/spec.h"
+#include "generator/families/mma_tile.h"
 
 namespace heddle {
 
-struct TilesWarps {
-  int columns, n, k;
-  int m = 1;
-};
-
 // Those worth a candidate, with what the tile sets; `bulk`: of tiles that bulk copies feed.
 // `any_tile`: also more or fewer of them than are ever fast.
-std::vector<TilesWarps> tiles_warps(const TileSpec& tile, bool bulk, bool any_tile);
+std::vector<MmaWarps> tiles_warps(const TileSpec& tile, bool bulk, bool any_tile);
 
 }  // namespace heddle
 

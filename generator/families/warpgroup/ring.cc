@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/stage.h"
 
 namespace heddle {
@@ -9,7 +10,6 @@ namespace {
 
 using device::WarpgroupConfig;
 
-constexpr int kMostStages = 8;
 constexpr int kMostTokensAhead = 64;  // that weights of several stages may be ahead of
 // The short ring is one of so many tokens and of weights of so many bits at most.
 constexpr int kShortRing = 150 << 10;
@@ -34,7 +34,7 @@ bool decodes_slowly(const GemmSpec& spec, const WarpgroupConfig& c) {
 int stages_that_fit(const GemmSpec& spec, const Target& target, WarpgroupConfig c, bool soon) {
   const bool is_short = soon && c.tile_m == kShortRingTokens && spec.weight.bits <= kShortRingBits;
   const int ring = is_short ? kShortRing : target.shared_per_block;
-  for (c.stages = kMostStages; c.stages > 1; --c.stages) {
+  for (c.stages = kMostBulkStages; c.stages > 1; --c.stages) {
     if (c.stages * c.stage_bytes() <= ring && most_shared_bytes(c) <= target.shared_per_block) {
       break;
     }
