@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,28 +26,48 @@ namespace {
 
 constexpr const char* kCacheOfHeads = R"({"dtype":"int8","granularity":"head"})";
 
-Json fields_of_transformers() {
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
+}
+
+struct TransformersFields {
+  std::vector<std::string> absent;  // model types that Transformers does not have
+  std::map<std::string, std::map<std::string, Json>> types;  // by field, the class's default
+};
+
+TransformersFields fields_of_transformers() {
   std::ifstream file(std::filesystem::path(HEDDLE_MODEL_CONFIGS).parent_path() / "fields.json");
   EXPECT_TRUE(file);
-  return Json::parse(file);
+  const Json data = Json::parse(file);
+  TransformersFields result;
+  result.absent = data.at("absent").get<std::vector<std::string>>();
+  for (const Json& row : data.at("fields")) {
+    for (const std::string& own : words_of(row.at(2))) {
+      for (const std::string& type : words_of(data.at("types").at(own))) {
+        const bool is_new = result.types[type].emplace(row.at(0), row.at(1)).second;
+        EXPECT_TRUE(is_new) << own << " has two defaults of " << row.at(0);
+      }
+    }
+  }
+  return result;
 }
 
 TEST(ConfigFields, EveryFieldOfTransformersIsInItsRow) {
-  const Json data = fields_of_transformers();
+  const TransformersFields data = fields_of_transformers();
   std::set<std::string> types;
-  for (const auto& [type, entry] : data.at("types").items()) {
+  for (const auto& [type, fields] : data.types) {
     types.insert(type);
     const FamilyRow* const family = find_family(type);
     ASSERT_NE(family, nullptr) << type;
     const FieldPaths known = fields_of(*family);
-    for (const auto& [field, row] : entry.at("fields").items()) {
+    for (const auto& [field, value] : fields) {
       EXPECT_TRUE(is_known(known, field))
           << type << ": no row of " << family->name << " and no group of ignored fields has "
-          << field << " (" << row[0] << " in " << entry.at("class") << "), which " << row[1]
-          << " reads";
+          << field << " (" << value << "); transformers_fields.py says who reads it";
     }
   }
-  for (const Json& type : data.at("absent")) types.insert(type);
+  types.insert(data.absent.begin(), data.absent.end());
   for (const FamilyRow* family : family_rows()) {
     for (const std::string_view type : family->model_types) {
       EXPECT_EQ(types.count(std::string(type)), 1U)
@@ -168,12 +190,12 @@ Json twice_as_wide(const Json& config, const Json::json_pointer& language) {
 }
 
 void compare_defaults(const std::string& name, const Json& config,
-                      const Json::json_pointer& language, const Json& fields,
+                      const Json::json_pointer& language, const std::map<std::string, Json>& fields,
                       std::map<std::string, int>* compared) {
   const Json& inner = config.at(language);
   const Json wide = twice_as_wide(config, language);
-  for (const auto& [field, row] : fields.items()) {
-    if (!is_plain_value(row[0])) continue;
+  for (const auto& [field, value] : fields) {
+    if (!is_plain_value(value)) continue;
     // The wrapper has the head, and says itself whose weights it has.
     const bool is_inner =
         !language.empty() || inner.at("model_type").get<std::string>().ends_with("_text");
@@ -185,7 +207,7 @@ void compare_defaults(const std::string& name, const Json& config,
       continue;  // the object itself is absent
     }
     for (const Json& one : {config, wide}) {
-      (*compared)[field] += has_default(name, field, row[0], one, at) ? 1 : 0;
+      (*compared)[field] += has_default(name, field, value, one, at) ? 1 : 0;
     }
   }
 }
@@ -193,7 +215,7 @@ void compare_defaults(const std::string& name, const Json& config,
 // A config that lacks a field is the one that has the model class's default for it, or is refused
 // by the field's name.
 TEST(ConfigFields, AnAbsentFieldIsTheClassesDefaultOrIsAskedFor) {
-  const Json types = fields_of_transformers().at("types");
+  const auto types = fields_of_transformers().types;
   std::map<std::string, int> compared;
   for (const auto& entry : std::filesystem::directory_iterator(HEDDLE_MODEL_CONFIGS)) {
     std::ifstream file(entry.path());
@@ -204,10 +226,11 @@ TEST(ConfigFields, AnAbsentFieldIsTheClassesDefaultOrIsAskedFor) {
     const FamilyRow* const family = find_family(type);
     if (family == nullptr) continue;
     for (const std::string_view relative : family->model_types) {
-      if (!types.contains(relative)) continue;
+      const auto found = types.find(std::string(relative));
+      if (found == types.end()) continue;
       const Json one = of_type(config, language, relative);
       compare_defaults(std::string(relative) + " of " + entry.path().stem().string(), one, language,
-                       types.at(std::string(relative)).at("fields"), &compared);
+                       found->second, &compared);
     }
   }
   int all = 0;

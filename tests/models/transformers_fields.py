@@ -5,8 +5,8 @@
     python3 tests/models/transformers_fields.py [FOLDER] --write    writes it again
 
 FOLDER has the sources of the package (an unpacked wheel's "transformers"); without it an installed package's
-are taken. They are parsed, not imported. A type of fields.json has its config class and for each field
-[the class's default, who reads it]. Members of objects are "attn_config.alibi". "absent" are types that
+are taken. They are parsed, not imported. fields.json has the model types of each config class, and for each
+field and default the classes that have it so. Members of objects are "attn_config.alibi". "absent" are types that
 Transformers does not have: their rows are written by hand. The tests ConfigFields hold the rows
 against it."""
 
@@ -365,26 +365,43 @@ class Source:
 
 
 def text_of(source):
+    """A line for each config class, with its types, and for each field and default, with its classes."""
     types = {kind: source.fields_of(kind) for kind in families()}
-    lines = [f'{{"transformers": {json.dumps(source.version)},',
-             ' "absent": ' + json.dumps(sorted(kind for kind, found in types.items() if not found)) + ",",
-             ' "types": {']
-    known = [(kind, found) for kind, found in types.items() if found]
-    for kind, (own, rows) in known:
-        lines.append(f"  {json.dumps(kind)}: {{\"class\": {json.dumps(own)}, \"fields\": {{")
-        items = [f"   {json.dumps(field)}: {json.dumps(row)}" for field, row in sorted(rows.items())]
-        lines.append(",\n".join(items) + "}}" + ("," if kind != known[-1][0] else ""))
-    return "\n".join([*lines, " }}"]) + "\n"
+    kinds, rows = {}, {}
+    for kind, found in sorted(types.items()):
+        if not found:
+            continue
+        own, fields = found
+        if own not in kinds:
+            for field, (default, _) in fields.items():
+                rows.setdefault((field, json.dumps(default)), []).append(own)
+        kinds.setdefault(own, []).append(kind)
+    return "\n".join([
+        f'{{"transformers": {json.dumps(source.version)},',
+        ' "absent": ' + json.dumps(sorted(kind for kind, found in types.items() if not found)) + ",",
+        ' "types": {',
+        ",\n".join(f"  {json.dumps(own)}: {json.dumps(' '.join(kinds[own]))}" for own in sorted(kinds)),
+        ' }, "fields": [',
+        ",\n".join(f"  [{json.dumps(field)}, {default}, {json.dumps(' '.join(sorted(owners)))}]"
+                   for (field, default), owners in sorted(rows.items())),
+        " ]}"]) + "\n"
 
 
-def differences(kept, got):
-    """What changed, a line for each field."""
-    for kind in sorted(set(kept["types"]) | set(got["types"])):
-        old = kept["types"].get(kind, {"fields": {}})["fields"]
-        new = got["types"].get(kind, {"fields": {}})["fields"]
-        for field in sorted(set(old) | set(new)):
-            if old.get(field, [None])[0] != new.get(field, [None])[0] or (field in old) != (field in new):
-                yield f"{kind}: {field}: was {old.get(field)}, is {new.get(field)}"
+def defaults_of(kept):
+    """{(model type, field): default}"""
+    return {(kind, field): default for field, default, owners in kept["fields"]
+            for own in owners.split() for kind in kept["types"][own].split()}
+
+
+def differences(kept, source):
+    """What changed, a line for each field, and who reads it."""
+    old, got = defaults_of(kept), json.loads(text_of(source))
+    new = defaults_of(got)
+    for key in sorted(set(old) | set(new)):
+        if key not in old or key not in new or old[key] != new[key]:
+            kind, field = key
+            _, places = (source.fields_of(kind) or (None, {}))[1].get(field, (None, ""))
+            yield f"{kind}: {field}: was {old.get(key, 'none')}, is {new.get(key, 'none')}; read by {places}"
 
 
 def main():
@@ -398,11 +415,11 @@ def main():
         if found is None or found.origin is None:
             parser.error("Transformers is not installed: name the folder of its sources")
         folder = pathlib.Path(found.origin).parent
-    text_now = text_of(Source(folder))
+    source = Source(folder)
     if options.write:
-        KEPT.write_text(text_now)
+        KEPT.write_text(text_of(source))
         return 0
-    lines = list(differences(json.loads(KEPT.read_text()), json.loads(text_now)))
+    lines = list(differences(json.loads(KEPT.read_text()), source))
     for line in lines:
         print(line)
     return 1 if lines else 0
