@@ -1,9 +1,11 @@
-// Prints the plans of several hundred GEMMs, one line for each kernel: target, spec, M, family, the
-// kernel's label. tests/generator/golden/plans.txt is what it prints.
+// Prints the plans of several hundred GEMMs, one line for each kernel: target, shape, M, family,
+// the kernel's label, and the formats that it serves. tests/generator/golden/plans.txt is what it
+// prints.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -110,50 +112,71 @@ constexpr Shape kShapes[] = {
     {37888, 3584}, {3584, 18944}, {512, 2048},   {128256, 4096},
 };
 
-void print(std::string_view target, const Shape& shape, const Format& format) {
-  GemmSpec spec;
-  spec.shape.n = shape.first;
-  spec.shape.k = shape.second;
-  format.change(spec);
-  const std::string name =
-      fmt::format("{} {}x{} {}", target, shape.first, shape.second, format.name);
-  try {
-    const Plan plan = resolve(Spec::from_gemm(spec), target_from_name(target));
-    for (const PlannedKernel& kernel : plan.kernels) {
-      fmt::print("{} M {}-{} {}: {}\n", name, kernel.size_min, kernel.size_max,
-                 kernel.family->name(), kernel_label(kernel));
+// The kernels of a target and a shape, in the order in which they come first, each with the formats
+// that it serves.
+class Plans {
+ public:
+  void add(std::string_view target, const Shape& shape, const Format& format) {
+    GemmSpec spec;
+    spec.shape.n = shape.first;
+    spec.shape.k = shape.second;
+    format.change(spec);
+    const std::string place = fmt::format("{} {}x{}", target, shape.first, shape.second);
+    try {
+      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name(target));
+      for (const PlannedKernel& kernel : plan.kernels) {
+        add_line(fmt::format("{} M {}-{} {}: {}", place, kernel.size_min, kernel.size_max,
+                             kernel.family->name(), kernel_label(kernel)),
+                 format.name);
+      }
+    } catch (const Error& error) {
+      add_line(fmt::format("{} refused: {}", place, error.what()), format.name);
     }
-  } catch (const Error& error) {
-    fmt::print("{} refused: {}\n", name, error.what());
   }
-}
+  void print() const {
+    for (const auto& [line, formats] : lines_) fmt::print("{} | {}\n", line, formats);
+  }
+
+ private:
+  void add_line(std::string line, std::string_view format) {
+    const auto [place, is_new] = places_.try_emplace(line, lines_.size());
+    if (is_new) lines_.emplace_back(std::move(line), "");
+    std::string& formats = lines_[place->second].second;
+    formats.append(formats.empty() ? "" : ", ").append(format);
+  }
+
+  std::vector<std::pair<std::string, std::string>> lines_;
+  std::map<std::string, std::size_t> places_;
+};
 
 // Activations of eight bits, and GPUs with kernels for them.
-void print_bytes(const Shape& shape) {
+void add_bytes(const Shape& shape, Plans* plans) {
   const Format int8 = bytes("W8A8", W::kInt, kInt8);
   const Format fp8 = bytes("FP8A8", W::kE4m3, kFp8E4m3);
   for (const char* target : {"h200", "b200", "a100", "rtx4090", "rtx5090", "t4"}) {
-    print(target, shape, int8);
+    plans->add(target, shape, int8);
   }
-  for (const char* target : {"h200", "b200", "rtx4090"}) print(target, shape, fp8);
-  print("h200", shape, bytes("W8A8-turing", W::kInt, kInt8, Path::kTuring));
-  print("h200", shape, bytes("W8A8-ampere", W::kInt, kInt8, Path::kAmpere));
-  print("h200", shape, bytes("FP8A8-ampere", W::kE4m3, kFp8E4m3, Path::kAmpere));
+  for (const char* target : {"h200", "b200", "rtx4090"}) plans->add(target, shape, fp8);
+  plans->add("h200", shape, bytes("W8A8-turing", W::kInt, kInt8, Path::kTuring));
+  plans->add("h200", shape, bytes("W8A8-ampere", W::kInt, kInt8, Path::kAmpere));
+  plans->add("h200", shape, bytes("FP8A8-ampere", W::kE4m3, kFp8E4m3, Path::kAmpere));
 }
 
 void print_all() {
+  Plans plans;
   for (const Shape& shape : kShapes) {
-    for (const Format& format : formats()) print("h200", shape, format);
+    for (const Format& format : formats()) plans.add("h200", shape, format);
     for (const char* target : {"h100", "b200", "a100", "rtx4090", "rtx5090", "t4"}) {
-      print(target, shape, kW4);
+      plans.add(target, shape, kW4);
     }
-    for (const char* target : {"b200", "a100", "rtx4090"}) print(target, shape, formats()[3]);
+    for (const char* target : {"b200", "a100", "rtx4090"}) plans.add(target, shape, formats()[3]);
   }
   for (const Format& format : other_formats()) {
-    for (const char* target : {"h200", "b200", "a100"}) print(target, {8192, 8192}, format);
+    for (const char* target : {"h200", "b200", "a100"}) plans.add(target, {8192, 8192}, format);
   }
-  for (const Target& target : known_targets()) print(target.name, {4096, 16384}, kW4);
-  for (const Shape& shape : {kShapes[1], kShapes[4], kShapes[8]}) print_bytes(shape);
+  for (const Target& target : known_targets()) plans.add(target.name, {4096, 16384}, kW4);
+  for (const Shape& shape : {kShapes[1], kShapes[4], kShapes[8]}) add_bytes(shape, &plans);
+  plans.print();
 }
 
 }  // namespace
