@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "heddle/row_transform.h"
+#include "tools/gpu_harness/expected_rows.h"
 
 namespace heddle {
 namespace {
