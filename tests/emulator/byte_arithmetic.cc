@@ -1,6 +1,7 @@
 #include "tests/emulator/byte_arithmetic.h"
 
 #include <cmath>
+#include <vector>
 
 #include "tests/emulator/device.h"
 #include "tests/emulator/half_arithmetic.h"
@@ -36,6 +37,8 @@ void multiply_code_lanes(const WarpArguments& arguments) {
   double a[kMostRows][kMostDepth] = {}, b[kMostDepth][kColumns] = {};
   const auto& first = *static_cast<const CodeLane*>(arguments[0]);
   const int eights = first.rows / 8;
+  const double* const values_of_a = values_of(first.of_a);
+  const double* const values_of_b = values_of(first.of_b);
   for (int number = 0; number < 32; ++number) {
     const auto& lane = *static_cast<const CodeLane*>(arguments[number]);
     const int g = number / 4, t = number % 4;
@@ -43,9 +46,9 @@ void multiply_code_lanes(const WarpArguments& arguments) {
       for (int i = 0; i < 4; ++i) {
         for (int eight = 0; eight < eights; ++eight) {
           a[g + 8 * eight][k + 4 * t + i] =
-              value_of(first.of_a, byte_of(lane.a[k / 16 * eights + eight], i));
+              values_of_a[byte_of(lane.a[k / 16 * eights + eight], i)];
         }
-        b[k + 4 * t + i][g] = value_of(first.of_b, byte_of(lane.b[k / 16], i));
+        b[k + 4 * t + i][g] = values_of_b[byte_of(lane.b[k / 16], i)];
       }
     }
   }
@@ -60,9 +63,7 @@ void multiply_code_lanes(const WarpArguments& arguments) {
   }
 }
 
-}  // namespace
-
-double value_of(Codes codes, std::uint8_t code) {
+double computed_value(Codes codes, std::uint8_t code) {
   switch (codes) {
     case Codes::kInt8:
       return static_cast<std::int8_t>(code);
@@ -77,6 +78,24 @@ double value_of(Codes codes, std::uint8_t code) {
       exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
   return (code & 128) != 0 ? -magnitude : magnitude;
 }
+
+std::vector<double> all_values(Codes codes) {
+  std::vector<double> values;
+  for (unsigned code = 0; code < 256; ++code) {
+    values.push_back(computed_value(codes, static_cast<std::uint8_t>(code)));
+  }
+  return values;
+}
+
+}  // namespace
+
+const double* values_of(Codes codes) {
+  static const std::vector<double> int8 = all_values(Codes::kInt8);
+  static const std::vector<double> e4m3 = all_values(Codes::kE4m3);
+  static const std::vector<double> e5m2 = all_values(Codes::kE5m2);
+  return codes == Codes::kInt8 ? int8.data() : codes == Codes::kE4m3 ? e4m3.data() : e5m2.data();
+}
+double value_of(Codes codes, std::uint8_t code) { return values_of(codes)[code]; }
 
 void multiply_codes(Codes of_a, Codes of_b, void* d, const std::uint32_t (&a)[4],
                     const std::uint32_t (&b)[2]) {

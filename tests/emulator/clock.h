@@ -25,9 +25,10 @@ class Clock {
     if (agent >= times_.size()) times_.resize(agent + 1);
     times_[agent] = time;
   }
-  void join(const Clock& other) {
+  // `first`: the other knows of no agent before.
+  void join(const Clock& other, std::size_t first = 0) {
     if (other.times_.size() > times_.size()) times_.resize(other.times_.size());
-    for (std::size_t i = 0; i < other.times_.size(); ++i) {
+    for (std::size_t i = first; i < other.times_.size(); ++i) {
       times_[i] = std::max(times_[i], other.times_[i]);
     }
   }

@@ -36,29 +36,32 @@ struct MmaLane {
 };
 
 void multiply_half_lanes(const WarpArguments& lanes) {
-  const Half half = static_cast<const MmaLane*>(lanes[0])->half;
-  float a[16][16], b[8][16];  // rows, and columns of B
+  const float* const values = widened_halves(static_cast<const MmaLane*>(lanes[0])->half);
+  double a[16][16], b[8][16];  // columns of A, so that the sums of all rows grow together, and of B
   for (int lane = 0; lane < 32; ++lane) {
     const auto& mine = *static_cast<const MmaLane*>(lanes[lane]);
     const int g = lane / 4, t = lane % 4;
     for (int i = 0; i < 4; ++i) {
       const int row = g + i % 2 * 8, column = 2 * t + i / 2 * 8;
-      a[row][column] = widen(half, low(mine.a[i]));
-      a[row][column + 1] = widen(half, high(mine.a[i]));
+      a[column][row] = values[low(mine.a[i])];
+      a[column + 1][row] = values[high(mine.a[i])];
     }
     for (int i = 0; i < 2; ++i) {
-      b[g][2 * t + 8 * i] = widen(half, low(mine.b[i]));
-      b[g][2 * t + 8 * i + 1] = widen(half, high(mine.b[i]));
+      b[g][2 * t + 8 * i] = values[low(mine.b[i])];
+      b[g][2 * t + 8 * i + 1] = values[high(mine.b[i])];
     }
   }
-  for (int lane = 0; lane < 32; ++lane) {
-    const auto& mine = *static_cast<const MmaLane*>(lanes[lane]);
-    for (int i = 0; i < 4; ++i) {
-      const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-      double sum = mine.d[i];
-      for (int k = 0; k < 16; ++k) sum += static_cast<double>(a[row][k]) * b[column][k];
-      mine.d[i] = static_cast<float>(sum);
+  for (int column = 0; column < 8; ++column) {
+    const auto sum_of = [&](int row) -> float& {
+      const auto& mine = *static_cast<const MmaLane*>(lanes[row % 8 * 4 + column / 2]);
+      return mine.d[row / 8 * 2 + column % 2];
+    };
+    double sums[16];
+    for (int row = 0; row < 16; ++row) sums[row] = sum_of(row);
+    for (int k = 0; k < 16; ++k) {
+      for (int row = 0; row < 16; ++row) sums[row] += a[k][row] * b[column][k];
     }
+    for (int row = 0; row < 16; ++row) sum_of(row) = static_cast<float>(sums[row]);
   }
 }
 
@@ -162,11 +165,12 @@ std::uint32_t round_pair(Half half, float low, float high) {
   return pair_of(heddle::float16_from_double(format, low),
                  heddle::float16_from_double(format, high));
 }
-float widen(Half half, std::uint16_t bits) {
+const float* widened_halves(Half half) {
   static const std::vector<float> fp16 = widened(heddle::kBinary16);
   static const std::vector<float> bf16 = widened(heddle::kBfloat16);
-  return half == Half::kFp16 ? fp16[bits] : bf16[bits];
+  return half == Half::kFp16 ? fp16.data() : bf16.data();
 }
+float widen(Half half, std::uint16_t bits) { return widened_halves(half)[bits]; }
 
 void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                     std::uint32_t b1) {

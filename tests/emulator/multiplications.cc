@@ -41,21 +41,34 @@ using Lanes = Multiplication[kLanesOfWarp];
 
 // The values of A's rows of the warp, by column, so that the sums of all rows grow together.
 struct Operands {
-  double a[kMostDepth][kRows];
+  alignas(16) double a[kMostDepth][kRows];
   unsigned depth;
 };
 
+// Two rows, which the host multiplies at once.
+using RowPair = double __attribute__((vector_size(16), may_alias));
+
+void sum_products(const Operands& operands, const double (&b)[kMostDepth],
+                  double (&products)[kRows]) {
+  RowPair sums[kRows / 2] = {};
+  for (unsigned k = 0; k < operands.depth; ++k) {
+    const auto* const rows = reinterpret_cast<const RowPair*>(operands.a[k]);
+    const RowPair factor = {b[k], b[k]};
+    for (unsigned pair = 0; pair < kRows / 2; ++pair) sums[pair] += rows[pair] * factor;
+  }
+  std::memcpy(products, sums, sizeof sums);
+}
+
 void load_rows(const Lanes& lanes, Operands* operands) {
   const Multiplication& first = lanes[0];
+  const double* const values = values_of(first.row_codes);
   if (first.a == nullptr) {
     operands->depth = kMostDepth;
     const unsigned warp = threadIdx.x / kLanesOfWarp % kWarpsOfGroup;
     for (unsigned row = 0; row < kRows; ++row) {
       std::uint8_t codes[kMostDepth];
       load_units(first.rows, kRows * warp + row, kMostDepth / kSwizzleUnit, codes);
-      for (unsigned k = 0; k < kMostDepth; ++k) {
-        operands->a[k][row] = value_of(first.row_codes, codes[k]);
-      }
+      for (unsigned k = 0; k < kMostDepth; ++k) operands->a[k][row] = values[codes[k]];
     }
     return;
   }
@@ -66,20 +79,21 @@ void load_rows(const Lanes& lanes, Operands* operands) {
       for (int i = 0; i < 4; ++i) {
         for (int byte = 0; byte < 4; ++byte) {
           const auto code = static_cast<std::uint8_t>(lanes[lane].a[i] >> 8 * byte);
-          operands->a[4 * t + byte + i / 2 * 16][g + i % 2 * 8] = value_of(first.row_codes, code);
+          operands->a[4 * t + byte + i / 2 * 16][g + i % 2 * 8] = values[code];
         }
       }
     }
     return;
   }
   operands->depth = kMostDepth / 2;
+  const float* const halves = widened_halves(first.half);
   for (int lane = 0; lane < 32; ++lane) {
     const int g = lane / 4, t = lane % 4;
     for (int i = 0; i < 4; ++i) {
       const int row = g + i % 2 * 8, column = 2 * t + i / 2 * 8;
       const std::uint32_t pair = lanes[lane].a[i];
-      operands->a[column][row] = widen(first.half, static_cast<std::uint16_t>(pair));
-      operands->a[column + 1][row] = widen(first.half, static_cast<std::uint16_t>(pair >> 16));
+      operands->a[column][row] = halves[pair & 0xffff];
+      operands->a[column + 1][row] = halves[pair >> 16];
     }
   }
 }
@@ -87,14 +101,16 @@ void load_rows(const Lanes& lanes, Operands* operands) {
 void load_column(const Multiplication& first, unsigned column, double (&b)[kMostDepth]) {
   std::uint8_t bytes[kMostDepth];
   load_units(first.columns, column, kMostDepth / kSwizzleUnit, bytes);
-  for (unsigned k = 0; k < kMostDepth; ++k) {
-    if (first.bytes) {
-      b[k] = value_of(first.column_codes, bytes[k]);
-    } else if (k < kMostDepth / 2) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, bytes + 2 * k, sizeof bits);
-      b[k] = widen(first.half, bits);
-    }
+  if (first.bytes) {
+    const double* const values = values_of(first.column_codes);
+    for (unsigned k = 0; k < kMostDepth; ++k) b[k] = values[bytes[k]];
+    return;
+  }
+  const float* const halves = widened_halves(first.half);
+  for (unsigned k = 0; k < kMostDepth / 2; ++k) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, bytes + 2 * k, sizeof bits);
+    b[k] = halves[bits];
   }
 }
 
@@ -122,10 +138,8 @@ void multiply_group(const Lanes& lanes) {
   for (int j = 0; j < 2 * first.sums; ++j) {
     double b[kMostDepth];
     load_column(first, static_cast<unsigned>(j), b);
-    double products[kRows] = {};
-    for (unsigned k = 0; k < operands.depth; ++k) {
-      for (unsigned row = 0; row < kRows; ++row) products[row] += operands.a[k][row] * b[k];
-    }
+    double products[kRows];
+    sum_products(operands, b, products);
     for (int row = 0; row < static_cast<int>(kRows); ++row) {
       const Multiplication& lane = lanes[row % 8 * 4 + j % 8 / 2];
       add_product(lane, products[row], j / 8 * 4 + row / 8 * 2 + j % 2);
@@ -161,7 +175,11 @@ void finish(const WarpArguments& arguments) {
     waited.set(actor_of(lane).agent, groups[lane].back().time);
   }
   waited.set(read.agent, std::max(waited.of(read.agent), read.time));
-  for (unsigned lane = 0; lane < kLanesOfWarp; ++lane) actor_of(lane).clock.join(waited);
+  std::size_t first = read.agent;
+  for (unsigned lane = 0; lane < kLanesOfWarp; ++lane) {
+    first = std::min<std::size_t>(first, actor_of(lane).agent);
+  }
+  for (unsigned lane = 0; lane < kLanesOfWarp; ++lane) actor_of(lane).clock.join(waited, first);
   actor_of(0).advance();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tests/emulator/device.h"
 
@@ -11,13 +12,14 @@ namespace emulator {
 namespace {
 
 constexpr unsigned kWordBytes = 4;
+constexpr unsigned kUnitBytes = 16;
 constexpr unsigned kBarrierBytes = 8;
 constexpr unsigned kLargestAccess = 16;
 
 }  // namespace
 
 SharedMemory::SharedMemory(std::size_t bytes)
-    : bytes_(bytes, 0xff), words_((bytes + kWordBytes - 1) / kWordBytes) {}
+    : bytes_(bytes, 0xff), units_((bytes + kUnitBytes - 1) / kUnitBytes) {}
 
 std::size_t SharedMemory::offset_of(std::uint32_t address, unsigned bytes) const {
   const std::uint32_t offset = address - kBegin;
@@ -31,74 +33,139 @@ std::size_t SharedMemory::offset_of(std::uint32_t address, unsigned bytes) const
   return offset;
 }
 
-SharedMemory::Words SharedMemory::words(std::size_t offset, unsigned bytes, Use use) {
-  const Words range{words_.data() + offset / kWordBytes,
-                    words_.data() + (offset + bytes + kWordBytes - 1) / kWordBytes};
-  for (const Word& word : range) {
-    if (word.use == use) continue;
+template <typename Act>
+void SharedMemory::for_words(std::size_t offset, unsigned bytes, Use use, bool alike,
+                             const Act& act) {
+  const auto visit = [&](Word& word) {
+    if (word.use == use) return act(word);
     const char* why = word.use == Use::kCopy      ? "a copy is writing"
                       : word.use == Use::kBarrier ? "are a barrier"
                                                   : "no copy is writing";
     fail(fmt::format("access to {} bytes at shared offset {}, which {}", bytes, offset, why));
+  };
+  const std::size_t end = offset + bytes;
+  for (std::size_t at = offset / kUnitBytes * kUnitBytes; at < end; at += kUnitBytes) {
+    Unit& unit = units_[at / kUnitBytes];
+    const bool covers = offset <= at && at + kUnitBytes <= end;
+    if (covers && unit.is_whole) {
+      visit(unit.words[0]);
+      continue;
+    }
+    if (unit.is_whole) split(unit);
+    for (unsigned i = 0; i < kUnitBytes / kWordBytes; ++i) {
+      const std::size_t word = at + i * kWordBytes;
+      if (word + kWordBytes > offset && word < end) visit(unit.words[i]);
+    }
+    unit.is_whole = covers && alike;
   }
-  return range;
+}
+
+void SharedMemory::split(Unit& unit) {
+  const Word& first = unit.words[0];
+  for (unsigned i = 1; i < kUnitBytes / kWordBytes; ++i) {
+    Word& word = unit.words[i];
+    word = first;
+    if (first.place != 0) {
+      word.place = static_cast<std::uint32_t>(more_reads_.size());
+      more_reads_.push_back(std::vector<Stamp>(more_reads_[first.place]));
+    }
+  }
+  unit.is_whole = false;
 }
 
 void SharedMemory::before_read(std::size_t offset, const Word& word, const Actor& actor) const {
-  const auto check = [&](const Stamp& written) {
-    if (actor.clock.knows(written)) return;
+  if (!actor.clock.knows(word.written)) {
     fail(
         fmt::format("access near shared offset {} is not ordered after the last write, by agent {}",
-                    offset, written.agent));
-  };
-  check(word.written);
-  for (const Stamp& stamp : word.maxima) check(stamp);
+                    offset, word.written.agent));
+  }
+  if (word.has_maxima) check_maxima(offset, word, actor);
+}
+void SharedMemory::check_maxima(std::size_t offset, const Word& word, const Actor& actor) const {
+  for (const Stamp& stamp : maxima_.at(&word)) {
+    if (actor.clock.knows(stamp)) continue;
+    fail(
+        fmt::format("access near shared offset {} is not ordered after the last write, by agent {}",
+                    offset, stamp.agent));
+  }
 }
 void SharedMemory::before_write(std::size_t offset, const Word& word, const Actor& actor) const {
   before_read(offset, word, actor);
-  for (const Stamp& stamp : word.read) {
-    if (actor.clock.knows(stamp)) continue;
+  const auto check = [&](const Stamp& stamp) {
+    if (actor.clock.knows(stamp)) return;
     fail(fmt::format("write near shared offset {} is not ordered after a read, by agent {}", offset,
                      stamp.agent));
+  };
+  for (unsigned i = 0; i < word.reads; ++i) check(word.read[i]);
+  if (word.place == 0) return;
+  for (const Stamp& stamp : more_reads_[word.place]) check(stamp);
+}
+
+void SharedMemory::add_read(Word& word, const Actor& actor) {
+  const Stamp now = actor.now();
+  for (unsigned i = 0; i < word.reads; ++i) {
+    if (word.read[i].agent == actor.agent) {
+      word.read[i] = now;
+      return;
+    }
   }
+  if (word.reads < Word::kMostReads) {
+    word.read[word.reads++] = now;
+    return;
+  }
+  if (word.place == 0 && free_places_.empty()) {
+    word.place = static_cast<std::uint32_t>(more_reads_.size());
+    more_reads_.emplace_back();
+  } else if (word.place == 0) {
+    word.place = free_places_.back();
+    free_places_.pop_back();
+  }
+  for (Stamp& stamp : more_reads_[word.place]) {
+    if (stamp.agent != actor.agent) continue;
+    stamp = now;
+    return;
+  }
+  more_reads_[word.place].push_back(now);
+}
+void SharedMemory::forget(Word& word) {
+  word.reads = 0;
+  if (word.place != 0) {
+    more_reads_[word.place].clear();
+    free_places_.push_back(std::exchange(word.place, 0));
+  }
+  if (std::exchange(word.has_maxima, false)) maxima_.erase(&word);
 }
 
 void SharedMemory::load(std::uint32_t address, void* to, unsigned bytes, const Actor& actor) {
   const std::size_t offset = offset_of(address, bytes);
-  for (Word& word : words(offset, bytes, Use::kPlain)) {
+  for_words(offset, bytes, Use::kPlain, false, [&](Word& word) {
     before_read(offset, word, actor);
-    const auto mine = std::find_if(word.read.begin(), word.read.end(),
-                                   [&](const Stamp& stamp) { return stamp.agent == actor.agent; });
-    if (mine == word.read.end()) {
-      word.read.push_back(actor.now());
-    } else {
-      *mine = actor.now();
-    }
-  }
+    add_read(word, actor);
+  });
   std::memcpy(to, bytes_.data() + offset, bytes);
 }
 
 void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes,
                          const Actor& actor) {
   const std::size_t offset = offset_of(address, bytes);
-  for (Word& word : words(offset, bytes, Use::kPlain)) {
+  for_words(offset, bytes, Use::kPlain, true, [&](Word& word) {
     before_write(offset, word, actor);
     word.written = actor.now();
     word.stored = true;
-    word.read.clear();
-    word.maxima.clear();
-  }
+    forget(word);
+  });
   std::memcpy(bytes_.data() + offset, from, bytes);
 }
 
 void SharedMemory::max(std::uint32_t address, std::uint32_t value, const Actor& actor) {
   const std::size_t offset = offset_of(address, kWordBytes);
-  for (Word& word : words(offset, kWordBytes, Use::kPlain)) {
+  for_words(offset, kWordBytes, Use::kPlain, false, [&](Word& word) {
     Word plain = word;
-    plain.maxima.clear();
+    plain.has_maxima = false;
     before_write(offset, plain, actor);
-    word.maxima.push_back(actor.now());
-  }
+    word.has_maxima = true;
+    maxima_[&word].push_back(actor.now());
+  });
   std::uint32_t old = 0;
   std::memcpy(&old, bytes_.data() + offset, kWordBytes);
   value = std::max(old, value);
@@ -109,35 +176,38 @@ void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor
                               bool bulk) {
   if (bulk && bytes % kLargestAccess != 0) fail(fmt::format("a copy of {} bytes", bytes));
   const std::size_t offset = offset_of(address, bytes);
-  for (Word& word : words(offset, bytes, Use::kPlain)) {
+  for_words(offset, bytes, Use::kPlain, false, [&](Word& word) {
     before_write(offset, word, actor);
     if (bulk && word.stored) fail("a bulk copy over bytes that a thread has stored");
     word.use = Use::kCopy;
-  }
+  });
 }
 
 void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
                             const Word& as) {
   const std::size_t offset = offset_of(address, bytes);
-  for (Word& word : words(offset, bytes, Use::kCopy)) word = as;
+  for_words(offset, bytes, Use::kCopy, true, [&](Word& word) {
+    forget(word);
+    word = as;
+  });
   std::memcpy(bytes_.data() + offset, from, bytes);
 }
 void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
                             const Mbarrier& barrier) {
-  end_copy(address, from, bytes, {Use::kPlain, false, {barrier.agent, barrier.phases + 1}, {}});
+  end_copy(address, from, bytes, {.stored = false, .written = {barrier.agent, barrier.phases + 1}});
 }
 void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
                             const Actor& actor) {
-  end_copy(address, from, bytes, {Use::kPlain, true, actor.now(), {}});
+  end_copy(address, from, bytes, {.stored = true, .written = actor.now()});
 }
 
 void SharedMemory::make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,
                                 const Actor& actor) {
   const std::size_t offset = offset_of(address, kBarrierBytes);
-  for (Word& word : words(offset, kBarrierBytes, Use::kPlain)) {
+  for_words(offset, kBarrierBytes, Use::kPlain, false, [&](Word& word) {
     before_write(offset, word, actor);
     word.use = Use::kBarrier;
-  }
+  });
   Mbarrier& barrier = barriers_[address];
   barrier.arrivals = barrier.pending = arrivals;
   barrier.agent = agent;

@@ -61,30 +61,45 @@ class SharedMemory {
 
  private:
   enum class Use : std::uint8_t { kPlain, kCopy, kBarrier };
-  // 4 bytes.
-  struct Word {
+  // 4 bytes. What few words have is elsewhere: one takes a line of the host's cache.
+  struct alignas(64) Word {
+    static constexpr std::uint32_t kMostReads = 6;
+
     Use use = Use::kPlain;
     bool stored = false;  // by a thread, not by a copy
+    bool has_maxima = false;
+    std::uint8_t reads = 0;
+    std::uint32_t place = 0;  // of the other agents' reads in more_reads_; 0: there are none
     Stamp written;
-    std::vector<Stamp> read;      // since then, each agent's last
-    std::vector<Stamp> maxima{};  // the same
+    Stamp
+        read[kMostReads]{};  // since then, the last of each of the first agents: so many as `reads`
   };
-  struct Words {
-    Word* first;
-    Word* last;
-    Word* begin() const { return first; }
-    Word* end() const { return last; }
+  // 16 bytes, which most accesses are of: while all of its words have met the same, the first one
+  // stands for them.
+  struct Unit {
+    Word words[4];
+    bool is_whole = true;
   };
 
   std::size_t offset_of(std::uint32_t address, unsigned bytes) const;
-  // Checks that all are in this use.
-  Words words(std::size_t offset, unsigned bytes, Use use);
+  // Calls act(word) for each word, once for all of a whole unit, and checks that it is in this use.
+  // `alike`: words that act() has seen are all alike afterwards.
+  template <typename Act>
+  void for_words(std::size_t offset, unsigned bytes, Use use, bool alike, const Act& act);
+  void split(Unit& unit);
   void before_write(std::size_t offset, const Word& word, const Actor& actor) const;
   void before_read(std::size_t offset, const Word& word, const Actor& actor) const;
+  void check_maxima(std::size_t offset, const Word& word, const Actor& actor) const;
+  void add_read(Word& word, const Actor& actor);
+  // Nobody has read it, nor are there maxima.
+  void forget(Word& word);
   void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Word& as);
 
   std::vector<std::uint8_t> bytes_;
-  std::vector<Word> words_;
+  std::vector<Unit> units_;
+  std::vector<std::vector<Stamp>> more_reads_{1};  // each agent's last
+  std::vector<std::uint32_t> free_places_;
+  std::map<const Word*, std::vector<Stamp>> maxima_;  // since the last write
   std::map<std::uint32_t, Mbarrier> barriers_;
 };
 
