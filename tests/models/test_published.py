@@ -1,7 +1,8 @@
 """The configs of published models, trimmed to the fields that layers depend on: all are accepted, and
 every quantised dense linear layer has a kernel.
 
-A file of published/ holds a model's config files. Lists of modules are short: ["layers.{}.x", "0-3"]
+A file of published/ holds a model's config files. A config that begins with "like" is that of another
+model with the fields that follow instead, its "text_config" likewise, and not those "without". Lists of modules are short: ["layers.{}.x", "0-3"]
 stands for four names, and of "quantized_layers" a row has such a name, the layers and the value; of
 the experts of a layer the first one is there. published.json has for each model what is served: the
 kernels with their layers, and the counts of the last line."""
@@ -46,6 +47,26 @@ def full(value, key=""):
     return value
 
 
+def changed(config, changes):
+    """The config with these fields instead, and not those that "without" names."""
+    result = {**config, **changes}
+    for gone in [*result.pop("without", []), "like"]:
+        result.pop(gone, None)
+    for key in ("text_config", "thinker_config"):
+        if key in config and key in changes:
+            result[key] = changed(config[key], changes[key])
+    return result
+
+
+def documents(model):
+    """The model's files by name, in their short form."""
+    files = json.loads(model.read_text())
+    if like := files["config.json"].get("like"):
+        base = json.loads((model.parent / f"{like}.json").read_text())["config.json"]
+        files["config.json"] = changed(base, files["config.json"])
+    return files
+
+
 def summary(report):
     """What is compared: the kernels with the number of modules that they serve, and the counts."""
     kernels = {}
@@ -63,7 +84,7 @@ class PublishedTest(CommandTest):
     def folder_of(self, model):
         folder = self.folder / model.stem
         folder.mkdir(exist_ok=True)
-        for name, content in json.loads(model.read_text()).items():
+        for name, content in documents(model).items():
             (folder / name).write_text(json.dumps(full(content)))
         return folder
 
