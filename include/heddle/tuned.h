@@ -19,7 +19,7 @@
 
 namespace heddle {
 
-inline constexpr int kTunedVersion = 3;  // the latest value of the field "heddle_tuned"
+inline constexpr int kTunedVersion = 3;  // the value of the field "heddle_tuned"
 
 // The fastest kernel of Y[M,N] = X[M,K] * W[N,K]^T for a range of M, whatever the epilogue is.
 struct TunedEntry {
@@ -71,8 +71,7 @@ class HEDDLE_EXPORT TunedTable {
   void merge(const TunedTable& later);
 
   // A line for each entry and for each family's costs, in their order, every default written out:
-  // tables of the same content have the same text, and parse() reads it. The text is of the first
-  // version that has what it says: 1, with costs 2, with activations of eight bits 3.
+  // tables of the same content have the same text, and parse() reads it.
   std::string to_json() const;
 
  private:

@@ -15,14 +15,11 @@ namespace heddle {
 
 inline constexpr int kLayoutVersion = 6;
 
-// The version since which such weights have the bytes that they have now: what that version or a
-// later one packed, this library reads. 6 with a channel_scale, 5 in the order byte_fragment, 4 in
-// swizzle_128b, 3 with a group_offset, 2 for 4-bit floats in fragment order, 1 for all others.
+// kLayoutVersion, whatever the weights are.
 HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 
-// Whoever stores packed weights stores kLayoutVersion, or a layout_version(), with them and asks
-// here before they are used: throws Error(kUsage, "weights.layout_version") unless what `version`
-// packed is what kernels of this library read.
+// Whoever stores packed weights stores kLayoutVersion with them and asks here before they are used:
+// throws Error(kUsage, "weights.layout_version") for any other, which no kernel reads.
 HEDDLE_EXPORT void check_layout_version(const WeightSpec& weight, int version);
 
 // Packed bytes do not say what they are, and another spec's may have the same size. Whoever stores
