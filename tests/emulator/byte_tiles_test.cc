@@ -8,7 +8,6 @@
 #include "tests/emulator/byte_tiles_cases.h"
 #include "tests/emulator/byte_tiles_kernels.h"
 #include "tests/emulator/gemm_check.h"
-#include "tests/emulator/interleavings.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
@@ -26,14 +25,7 @@ GemmThread thread_of_case(std::size_t number) {
 class EmulatedByteTiles : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EmulatedByteTiles, ComputesTheProduct) {
-  const Plan plan = byte_tiles_cases()[GetParam()].plan();
-  const GemmSpec& spec = plan.spec.gemm();
-  const GemmProblem problem(spec);
-  for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
-    ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, problem, thread_of_case(GetParam()), m, interleavings()));
-    if (spec.shape.m_min == spec.shape.m_max) break;
-  }
+  check_ends(byte_tiles_cases()[GetParam()].plan(), thread_of_case(GetParam()));
 }
 
 // Integers are added exactly and scaled in the same order, whichever instruction multiplies them.

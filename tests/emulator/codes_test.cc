@@ -10,19 +10,10 @@
 #include "tests/emulator/codes_cases.h"
 #include "tests/emulator/codes_kernels.h"
 #include "tests/emulator/gemm_check.h"
-#include "tests/emulator/interleavings.h"
 #include "tests/emulator/wgmma_run.h"
 
 namespace heddle {
 namespace {
-
-void check_ends(const Plan& plan, const GemmThread& thread) {
-  const GemmSpec& spec = plan.spec.gemm();
-  const GemmProblem problem(spec);
-  check_gemm(plan, problem, thread, spec.shape.m_min, interleavings());
-  if (spec.shape.m_max == spec.shape.m_min) return;
-  check_gemm(plan, problem, thread, spec.shape.m_max, interleavings());
-}
 
 template <class Cases>
 auto numbers(const Cases& cases) {

@@ -6,6 +6,7 @@
 
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/device.h"
+#include "tests/emulator/interleavings.h"
 #include "tests/emulator/machine.h"
 #include "tests/planned_kernel.h"
 
@@ -50,6 +51,14 @@ void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& 
   for (unsigned seed = 1; seed < seeds; ++seed) {
     ASSERT_EQ(run_gemm(plan, problem, thread, m, seed), y) << "M " << m << ", seed " << seed;
   }
+}
+
+void check_ends(const Plan& plan, const GemmThread& thread) {
+  const GemmSpec& spec = plan.spec.gemm();
+  const GemmProblem problem(spec);
+  check_gemm(plan, problem, thread, spec.shape.m_min, interleavings());
+  if (spec.shape.m_max == spec.shape.m_min) return;
+  check_gemm(plan, problem, thread, spec.shape.m_max, interleavings());
 }
 
 }  // namespace heddle

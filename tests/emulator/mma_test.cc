@@ -12,13 +12,7 @@ namespace {
 class EmulatedMma : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EmulatedMma, ComputesTheProduct) {
-  const Plan plan = mma_cases()[GetParam()].plan();
-  const GemmSpec& spec = plan.spec.gemm();
-  const GemmProblem problem(spec);
-  for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
-    ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, interleavings()));
-  }
+  check_ends(mma_cases()[GetParam()].plan(), thread_of(mma_kernels[GetParam()]));
 }
 
 // What Family::most_size() promises, and kernels rely on that stand in for others: tiles that were

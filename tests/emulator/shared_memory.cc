@@ -27,7 +27,10 @@ std::size_t SharedMemory::offset_of(std::uint32_t address, unsigned bytes) const
     fail(fmt::format("{} bytes at shared offset {} are outside of {}", bytes,
                      static_cast<std::int64_t>(address) - kBegin, bytes_.size()));
   }
-  if (offset % std::min(bytes, kLargestAccess) != 0) {
+  // Sizes are powers of two but for those of large copies, so there is nothing to divide by.
+  const unsigned size = std::min(bytes, kLargestAccess);
+  const bool is_power = (size & (size - 1)) == 0;
+  if ((is_power ? offset & (size - 1) : offset % size) != 0) {
     fail(fmt::format("{} bytes at shared offset {} are not aligned", bytes, offset));
   }
   return offset;
