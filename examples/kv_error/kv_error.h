@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
 #include "heddle/spec.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

@@ -1,5 +1,6 @@
 // Executing a decode plan on the host.
 #include "generator/decode/float16.h"
+#include "generator/decode/requests.h"
 #include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"
 

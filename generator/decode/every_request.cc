@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generator/decode/float16.h"
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

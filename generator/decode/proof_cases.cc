@@ -1,5 +1,6 @@
 // Every code in every position: all positions at once, and each among neighbours that would show.
 #include "generator/decode/proof_cases.h"
+#include "generator/decode/requests.h"
 
 #include <random>
 

@@ -4,6 +4,7 @@
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
 #include "generator/decode/proof_cases.h"
+#include "generator/decode/requests.h"
 
 namespace heddle {
 

@@ -4,6 +4,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generator/decode/json.h"
+#include "generator/decode/requests.h"
 #include "generator/spec/document.h"
 #include "generator/spec/findings.h"
 #include "generator/spec/near_miss.h"

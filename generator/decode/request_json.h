@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

@@ -1,4 +1,5 @@
 #include "generator/decode/float16.h"
+#include "generator/decode/requests.h"
 #include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"
 

@@ -1,5 +1,6 @@
 #include "generator/families/scale_mode.h"
 
+#include "generator/decode/requests.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {

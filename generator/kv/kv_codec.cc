@@ -1,5 +1,4 @@
 // Rounding to the nearest code, in FP32, step by step as templates/kv_append/ does it.
-#include "heddle/inspect/kv_codec.h"
 
 #include <algorithm>
 #include <bit>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/decode/bit_order.h"
+#include "generator/decode/requests.h"
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/pack_pairs.h"
 #include "generator/layout/padding_code.h"

@@ -12,6 +12,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
+#include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/rounding_rule.h"
 #include "heddle/error.h"

@@ -5,7 +5,6 @@
 #include "generator/families/family.h"
 #include "generator/operations/operation.h"
 #include "generator/target/target_json.h"
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 #include "heddle/tuned.h"

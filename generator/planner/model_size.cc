@@ -7,7 +7,6 @@
 
 #include "generator/kv/sequence_limits.h"
 #include "heddle/error.h"
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 #include "heddle/weights.h"

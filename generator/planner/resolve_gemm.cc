@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/decode/requests.h"
 #include "generator/families/gather/gather.h"
 #include "generator/families/kernel_name.h"
 #include "generator/families/scale_mode.h"

@@ -30,15 +30,13 @@ struct BundleReport {
   TunedTables tables;       // those that are not the shipped ones and went in
 };
 
-// Plans every request with runtime.tuned_tables(), builds what the runtime's cache lacks, and
-// writes the kernels and these tables to `path`, a name that ends in ".hdl". The file is complete
-// or not there. Equal requests give equal bytes, in whichever order they come. `texts`: with the
-// CUDA source and the PTX of each kernel. `progress` as in Runtime::build_cancellable(). Throws
-// Error(kUsage, "bundle.name", "path.null_byte" or "bundle.no_specs"); Error(kUnsupported,
-// "bundle.lacks_kernels") with every request that cannot be served, and "bundle.too_large";
-// Error(kMissing, "bundle.no_texts") for kernels that were found in the cache without texts;
-// Error(kFile, "bundle.unwritable"), or "bundle.unfinished" where there is no room; and what
-// build_cancellable() throws. Any thread.
+// Plans every request with runtime.tuned_tables(), builds what the cache lacks, and writes kernels
+// and tables to `path`, "*.hdl", whole or not at all. Equal requests give equal bytes in any order.
+// `texts`: with CUDA source and PTX. Throws Error(kUsage, "bundle.name", "bundle.no_specs" or
+// "path.null_byte"); Error(kUnsupported, "bundle.lacks_kernels") with every request that cannot be
+// served, "bundle.too_large"; Error(kMissing, "bundle.no_texts") for cached kernels without texts;
+// Error(kFile, "bundle.unwritable" or "bundle.unfinished"); and what Runtime::build_cancellable()
+// throws. Any thread.
 HEDDLE_EXPORT BundleReport write_bundle(Runtime& runtime, const std::string& path,
                                         const std::vector<BundleRequest>& requests,
                                         bool texts = true, const PrepareProgress& progress = {});
@@ -60,9 +58,8 @@ struct BundleContents {
   TunedTables tables;
 };
 
-// What is in a bundle; the kernels' own bytes are not read. Throws Error(kFile, "bundle.unusable")
-// for a file that a Runtime would not use, with the reason, and Error(kUsage, "path.null_byte").
-// Any thread.
+// What is in a bundle. Throws Error(kFile, "bundle.unusable") with the reason why a Runtime would
+// not use it, and Error(kUsage, "path.null_byte"). Any thread.
 HEDDLE_EXPORT BundleContents read_bundle(const std::string& path);
 
 }  // namespace heddle

@@ -36,7 +36,7 @@ enum class TensorType {
   kF32,
   kU64,
   kI64,
-  kF64,
+  kF64
 };
 
 // Bytes of one element.
@@ -60,36 +60,31 @@ struct TensorParallel {
 };
 
 struct CheckpointOptions {
-  // Path of the model's config.json. Empty: that beside the tensors. The files in its folder in
-  // which some quantisers write what others write into it are read, too.
+  // Path of the model's config.json. Empty: that beside the tensors. A quantiser's own file beside
+  // it is read, too.
   std::string config;
-  // Layers whose rows one kernel may take together are one layer: q_proj, k_proj and v_proj as
-  // qkv_proj, gate_proj and up_proj as gate_up_proj.
+  // q_proj, k_proj and v_proj are one layer, qkv_proj; gate_proj and up_proj are gate_up_proj.
   bool fuse = true;
   TensorChoice choice;
   TensorParallel parallel;
-  // The engine rotates activations where the config asks for it at run time, which Heddle does not
-  // do and refuses otherwise.
+  // The engine rotates activations where the config asks for it, which Heddle does not do and
+  // refuses otherwise.
   bool engine_rotates = false;
-  // Layers that are a gate_proj and an up_proj get kernels that also do what follows, with
-  // epilogue.gated and the config's activation, and are packed for them. Needs `fuse`. Layers for
-  // which the config does not say that it is so stay as they are, with a note.
+  // Layers of a gate_proj and an up_proj are packed for kernels with epilogue.gated and the
+  // config's activation. Needs `fuse`. Layers of which the config does not say so stay as they are,
+  // with a note.
   bool gated = false;
-  // Dense linear layers whose weights are not quantised, lm_head and routers among them, are
-  // packed, too, as the 16 bits that they are: their type must be that of the config's activations,
-  // their sides those that the config says. Layers of the config without a tensor are in a note.
-  // A checkpoint that is not quantised at all is then read. A head that shares the weights of the
-  // embeddings is a layer of its own, and the embeddings stay among the plain tensors. Of model
-  // types that docs/models.md lists.
+  // Dense linear layers that are not quantised, lm_head and routers among them, are packed, too, as
+  // the 16 bits that they are. A tied head is a layer of its own. Of model types that
+  // docs/models.md lists.
   bool dense = false;
-  // 8 or 4: lm_head is quantised from its 16 bits to so many, with or without `dense`, by the
-  // scheme that docs/checkpoints.md says. 0: it is packed as the checkpoint has it, or not at all.
+  // 8 or 4: lm_head is quantised to so many bits, as docs/checkpoints.md says. 0: it is packed as
+  // it is, or not at all.
   int lm_head_bits = 0;
-  // 0: layers whose activations the config quantises to 8 bits take them so, where a kernel does;
-  // notes() say it, and why others take 16. 16: all take 16. Pack and make kernels with the same.
+  // 16: all activations have 16 bits. 0: what the config says, where a kernel does it; notes()
+  // tell.
   int activation_bits = 0;
-  // Target::arch() of the GPU that the weights are for: only that of a kernel of 8-bit activations
-  // gets such layers. 0: not known, and taken to be one.
+  // Target::arch() of the GPU, which decides where activations have 8 bits; 0: not known, any.
   int arch = 0;
 };
 
@@ -114,23 +109,21 @@ struct CheckpointLayer {
   Spec spec;                          // a gemm; of one matrix
   // Experts of one tensor, whose packed weights follow each other. 1: the layer is one matrix.
   std::int64_t matrices = 1;
-  // U8 [weight_layout(spec.gemm()).total_bytes], or U8 [matrices, total_bytes] of experts:
-  // GemmArgs::weights. Scales and zero points are in it, and so is the FP32 factor of the whole
-  // tensor that weight.tensor_scale stands for.
+  // U8 [weight_layout(spec.gemm()).total_bytes], of experts [matrices, total_bytes]:
+  // GemmArgs::weights.
   CheckpointTensor packed;
   int layout_version = 1;  // what an engine that stores the bytes stores with them
   // I32 [K], where the spec has activation.act_order: GemmArgs::permutation.
   std::optional<CheckpointTensor> permutation;
-  // Where the spec has epilogue.bias: GemmArgs::bias, [N], or [matrices, N] of experts. The type is
-  // that of the checkpoint: convert it where it is not the activation's.
+  // Where the spec has epilogue.bias: GemmArgs::bias, [N] or [matrices, N], in the checkpoint's
+  // type: convert it where GemmArgs wants another one.
   std::optional<CheckpointTensor> bias;
   // [K], where the spec has activation.pre_scale: GemmArgs::pre_scale. Its type likewise.
   std::optional<CheckpointTensor> pre_scale;
-  // F32 [1], where the scale of 8-bit activations is static: GemmArgs::x_scales, and
-  // RowTransformArgs::tensor_scale of what makes them. Of fused parts the largest.
+  // F32 [1], where the scale of 8-bit activations is static: GemmArgs::x_scales and
+  // RowTransformArgs::tensor_scale. Of fused parts the largest.
   std::optional<CheckpointTensor> input_scale;
-  // Bytes of the checkpoint's tensors that the packed weights are made from; of a packed file, its
-  // own.
+  // Bytes of the checkpoint's tensors that the packed weights are made from.
   std::size_t source_bytes = 0;
 };
 
@@ -143,9 +136,9 @@ struct UnservedLayer {
   std::vector<std::string> tensors;
 };
 
-// Takes the bytes of one tensor in pieces that follow each other: `offset` is the sum of the sizes
+// Takes the bytes of one tensor in runs that follow each other: `offset` is the sum of the sizes
 // before. The bytes live for the call. Returns false to stop: Error(kCancelled,
-// "checkpoint.cancelled"). What it throws is passed on.
+// "checkpoint.cancelled").
 using ByteSink = std::function<bool(std::size_t offset, const void* data, std::size_t bytes)>;
 
 // After a layer is done.
@@ -157,93 +150,69 @@ struct CheckpointProgress {
   std::uint64_t bytes_total = 0;
 };
 
-// An opened checkpoint: a value whose copies share everything. It is immutable, so any thread may
-// call anything at any time, and different threads may pack different layers, or the same one.
-// What a function makes is the same bytes each time, and the bytes that `heddle repack` writes.
+// An opened checkpoint: an immutable value whose copies share everything. Any thread may call
+// anything at any time. Packing gives the same bytes each time, those that `heddle repack` writes.
 //
-// The files stay open for as long as a copy lives. A file that is written to meanwhile gives wrong
-// weights or an error, never a crash; one that another takes the place of by a rename does not
-// change anything.
+// The files stay open. One that is written to meanwhile gives wrong weights or an error, never a
+// crash; one that is replaced by a rename changes nothing.
 //
 // Host memory: an opened reader holds names, shapes, specs and permutations. pack() takes for the
-// time of the call the layer's tensors as the checkpoint has them (source_bytes, all experts of a
-// stacked tensor), their scales and zero points once more, one to four bytes each, and 32 rows of W
-// (128 with scales of blocks, gated 256) in a byte per weight and once more packed. Of a layer of
-// 16 bits it takes no tensor as a whole but 32 rows as they are and packed (256 rows, and their
-// codes, of a head that is quantised), unless the model stores it transposed. read() of any other
-// tensor takes at most kMostPieceBytes, or the tensor's own size where it is a bias or a pre_scale.
-// None of it is kept.
+// time of the call the layer's tensors (source_bytes), their scales and zero points once more, and
+// a block of rows as bytes and packed; of a layer of 16 bits a block of rows alone. read() takes at
+// most kMostPieceBytes, or the tensor's size where it is a bias or a pre_scale.
 class HEDDLE_EXPORT CheckpointReader {
  public:
   // What a sink is given at a time is at most so large.
   static constexpr std::size_t kMostPieceBytes = std::size_t{8} << 20;
 
-  // `path` is a folder, a .safetensors file, or a model.safetensors.index.json. Reads the headers
-  // of the files and of the tensors what specs depend on: zero points, orders of columns, biases.
-  //
-  // A file that `heddle repack` wrote, alone in its folder or named itself, gives the layers, specs
-  // and bytes that it was packed from; packing is then a copy. Its metadata says all, and no config
-  // is read. Options that are left at their defaults are the file's; `parallel` and, where the
-  // engine has to rotate, `engine_rotates` must be. notes() does not repeat what repack has told.
-  // Throws
+  // `path`: a folder, a .safetensors file, or a model.safetensors.index.json. Reads headers, and of
+  // tensors what specs depend on.
+  // A file that `heddle repack` wrote gives the layers, specs and bytes that it was packed from.
+  // Its metadata says all: options are left at their defaults or equal those of the file, but
+  // `parallel` and `engine_rotates`, which must be given again.
+  // Throws, with the reason,
   // - Error(kFile, "checkpoint.*") for files that are missing, damaged or contradict each other;
-  // - of a packed file Error(kFile, "checkpoint.packed") where it is not as repack wrote it: a
-  //   tensor that is missing, foreign or of another size; Error(kUnsupported,
-  //   "checkpoint.packed_version") for another layout or version, "checkpoint.packed_arch" for
-  //   kernels that options.arch does not have; Error(kUsage, "checkpoint.packed_options") for
-  //   options that are not the file's;
   // - Error(kSpec) for a config that is none;
-  // - Error(kUnsupported, "checkpoint.foreign") for files of another format, such as GGUF;
-  //   "checkpoint.not_converted" that names every tensor which looks quantised and is not
-  //   understood, and every layer whose tensors contradict each other or the config;
-  //   "checkpoint.not_quantised" for a checkpoint without a layer to pack;
-  //   "checkpoint.dense" for `dense` of a model type that is not known;
-  //   "checkpoint.lm_head" for `lm_head_bits` without a head of 16 bits;
-  //   "model.quantization" for a quantisation that cannot be read;
-  //   "model.activation" for `gated` with an activation of which Heddle has no gated epilogue;
-  // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, a part of a layer
-  //   alone, or the head that is to be quantised, "checkpoint.rank" for a rank that is none,
-  //   "model.activations" for `activation_bits` that are none of those allowed,
-  //   "checkpoint.gated" for `gated` without `fuse`, "checkpoint.lm_head" for `lm_head_bits` that
-  //   are none of those allowed, "path.null_byte" for a null byte in `path` or in options.config.
+  // - Error(kUnsupported) for what is read but cannot be packed: "checkpoint.foreign" (another
+  //   format, such as GGUF), "checkpoint.not_converted" (names every tensor that looks quantised
+  //   and is not understood), "checkpoint.not_quantised", "checkpoint.dense", "checkpoint.lm_head",
+  //   "checkpoint.packed_version", "checkpoint.packed_arch", "model.quantization",
+  //   "model.activation";
+  // - Error(kUsage) for options: "checkpoint.choice" (a pattern that names no tensor or a part of a
+  //   layer), "checkpoint.rank", "checkpoint.gated", "checkpoint.lm_head",
+  //   "checkpoint.packed_options", "model.activations", "path.null_byte".
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
   // Ascending by name.
   const std::vector<CheckpointLayer>& layers() const noexcept;
-  // All that is neither skipped nor part of a layer above, as the checkpoint has it; ascending by
-  // name. No two tensors of layers() and tensors() have one name.
+  // All that is neither skipped nor part of a layer, as the checkpoint has it; ascending by name.
   const std::vector<CheckpointTensor>& tensors() const noexcept;
   // Ascending by name.
   const std::vector<UnservedLayer>& unserved() const noexcept;
   // What a user should know: which layers were not fused and why, for one.
   const std::vector<std::string>& notes() const noexcept;
 
-  // The one of layers(), or of tensors(), with this name. Throw Error(kUsage,
-  // "checkpoint.no_layer"), with the reason if the layer is one of unserved(), and Error(kUsage,
-  // "checkpoint.no_tensor").
+  // The one with this name. Throw Error(kUsage, "checkpoint.no_layer"), with the reason if the
+  // layer is one of unserved(), and "checkpoint.no_tensor".
   const CheckpointLayer& layer(std::string_view name) const;
   const CheckpointTensor& tensor(std::string_view name) const;
 
-  // The packed weights of a layer of layers(): packed.bytes bytes. Throws
-  // - Error(kUsage, "checkpoint.too_small") for memory with fewer `bytes`, "checkpoint.no_tensor"
-  //   for a layer that this checkpoint does not have, or has with another spec; nothing is written;
-  // - Error(kFile, "checkpoint.read"), "checkpoint.changed", and Error(kUnsupported,
-  //   "checkpoint.layer") for files that have changed since they were opened; then some of the
-  //   bytes may be written.
+  // The packed weights of a layer: packed.bytes bytes. Throws Error(kUsage, "checkpoint.too_small")
+  // for fewer `bytes` and "checkpoint.no_tensor" for a layer of another checkpoint, before anything
+  // is written; Error(kFile, "checkpoint.read" or "checkpoint.changed") and Error(kUnsupported,
+  // "checkpoint.layer") for files that have changed since.
   void pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const;
-  // Packs into a sink, in pieces: for memory that is not the host's, or to need less of it.
+  // The same into a sink: for memory that is not the host's, or to need less of it.
   void pack(const CheckpointLayer& layer, const ByteSink& sink) const;
 
   // Reads any tensor of layers() or tensors(), by its name, in the two ways of pack().
   void read(const CheckpointTensor& tensor, void* to, std::size_t bytes) const;
   void read(const CheckpointTensor& tensor, const ByteSink& sink) const;
 
-  // Calls work(layer) for each layer, `jobs` of them at a time on threads of its own and on the
-  // caller's (0: one per core, 8 at most; the memory above is then needed so many times), and after
-  // each of them `progress`, one call at a time. The first exception, or `progress` that returns
-  // false, which throws Error(kCancelled, "checkpoint.cancelled"), begins no further layer and is
-  // thrown once those that run have ended. Throws Error(kUsage, "checkpoint.jobs") for negative
-  // jobs.
+  // Calls work(layer) for each layer, `jobs` at a time (0: one per core, 8 at most), and after each
+  // of them `progress`, one call at a time. The first exception, or `progress` that returns false
+  // (Error(kCancelled, "checkpoint.cancelled")), begins no further layer and is thrown once those
+  // that run have ended. Throws Error(kUsage, "checkpoint.jobs") for negative jobs.
   void for_each_layer(const std::function<void(const CheckpointLayer& layer)>& work,
                       const std::function<bool(const CheckpointProgress&)>& progress = {},
                       int jobs = 0) const;

@@ -12,15 +12,14 @@
 
 namespace heddle {
 
-// What the memory holds may change between replays of a graph, the lengths too. Q and the output
-// are dense. Memory is aligned to 16 bytes, that of 32-bit numbers to 4.
+// Memory may change between replays of a graph. Q and the output are dense. Memory is aligned to 16
+// bytes, that of 32-bit numbers to 4.
 struct DecodeAttentionArgs {
   DeviceInput q;               // [sequences][query_len][heads][head_dim] of the activation's dtype
   DeviceOutput out;            // the same
   std::int64_t sequences = 0;  // at most 1024; 0: nothing is launched
-  // [sequences] int32, tokens in the cache, those of Q among them: Q's last one has the position
-  // lengths[s] - 1. Of a sequence without tokens the output is zero. Sequences times
-  // the tokens that each may have, rounded up to 32, are fewer than 2^31.
+  // [sequences] int32, tokens in the cache, those of Q among them. Without tokens the output is
+  // zero. Sequences times the tokens that each may have, rounded up to 32, are fewer than 2^31.
   DeviceInput lengths;
   KvCache cache;
   DeviceInput slopes;       // [heads] FP32; required exactly with alibi given

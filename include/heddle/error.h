@@ -10,8 +10,8 @@
 
 namespace heddle {
 
-// Which promise failed. The category decides the exit code of the command line tool: kSpec, kUsage
-// and kFile are the caller's input (2), all others are failures of the work (1).
+// Which promise failed. kSpec, kUsage and kFile are the caller's input (exit code 2 of the
+// command), all others failures of the work (1).
 enum class ErrorCategory {
   kSpec,         // the JSON spec or model config is not well formed
   kUnsupported,  // well formed, but this (spec, target) pair cannot be served; nothing was compiled

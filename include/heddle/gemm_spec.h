@@ -45,10 +45,9 @@ struct TileSpec {
 };
 
 // Y = activation(X W^T + bias) + residual, in FP32, then one rounding. Gated: the first N / 2 rows
-// of W are gates, the others are what they multiply ("up"): with S = X W^T + bias it is Y[m, n] =
-// activation(S[m, n]) * S[m, N / 2 + n] + residual[m, n], so Y and the residual are [M, N / 2].
-// Packed weights then hold 8 gates and their 8 ups in each block of 16 rows, so that whoever
-// finishes a gate has its up; pack_weights() does that.
+// of W are gates, the others are what they multiply ("up"); with S = X W^T + bias, Y[m, n] =
+// activation(S[m, n]) * S[m, N / 2 + n] + residual[m, n], and Y and the residual are [M, N / 2].
+// Packed weights then hold 8 gates and their 8 ups in each block of 16 rows.
 struct EpilogueSpec {
   bool bias = false;  // [N], GemmSpec::bias_dtype()
   Activation activation = Activation::kNone;
@@ -57,18 +56,16 @@ struct EpilogueSpec {
   int limit = 0;          // of kClampedSwiglu, where it is required
 };
 
-// How X of eight bits was quantised, by row_transform or another kernel: a value is the code, less
-// its row's zero point if there is one, times the scale. Members are those of RowOutputSpec; scales
-// of kGroup, which weights in blocks have, are in ScaleLayout::kColumnMajor.
+// How X of eight bits was quantised: a value is the code, less its row's zero point, times the
+// scale. Members are those of RowOutputSpec; scales of kGroup are in ScaleLayout::kColumnMajor.
 struct ActivationScaleSpec {
   RowGranularity granularity = RowGranularity::kNone;  // kNone exactly with 16 bits
   bool symmetric = true;  // false, of kInt8 with kToken: a zero point for each row
   RowScaleDtype scale_dtype = RowScaleDtype::kFp32;  // kE8m0 with kGroup
 };
 
-// How Y of eight bits is quantised: as row_transform does it, from the FP32 values that Y of 16
-// bits would be rounded from. Scales of kGroup are in ScaleLayout::kColumnMajor, as the next GEMM
-// wants them.
+// How Y of eight bits is quantised: as row_transform does it. Scales of kGroup are in
+// ScaleLayout::kColumnMajor.
 struct OutputScaleSpec {
   RowGranularity granularity = RowGranularity::kNone;  // kNone exactly with 16 and 32 bits
   RowScaleDtype scale_dtype = RowScaleDtype::kFp32;    // kE8m0 of FP8 with kGroup
@@ -86,12 +83,12 @@ struct GemmSpec {
   DType activation = DType::kFp16;  // kFp16, kBf16 or one of eight bits: X
   ActivationScaleSpec activation_scale{};
   Accumulation accumulation = Accumulation::kPromoted;
-  // kFp16, kBf16, kFp32 or one of eight bits: Y; the activation's where absent, which no X of eight
-  // bits allows.
+  // Y: kFp16, kBf16, kFp32 or eight bits. The activation's where absent, which no X of eight bits
+  // allows.
   std::optional<DType> output{};
   OutputScaleSpec output_scale{};
-  // What the matrix instruction multiplies, X and decoded W; its sums are FP32. The activation's
-  // where absent: resolve() refuses every other one, because no kernel converts X.
+  // What the matrix instruction multiplies. The activation's where absent: resolve() refuses
+  // others.
   std::optional<DType> multiply{};
   bool pre_scale = false;  // column k of X is multiplied by a factor of its own first
   bool act_order = false;  // packed column j of W is column permutation[j] of X
@@ -100,8 +97,7 @@ struct GemmSpec {
   bool deterministic = true;
   Path path = Path::kAuto;
 
-  // Whether X has eight bits. The matrix instruction then multiplies codes, and bias and residual
-  // are of Y's type where that has more.
+  // Whether X has eight bits. Bias and residual are then of Y's type where that has more.
   bool has_byte_activations() const noexcept { return is_byte(activation); }
   bool has_byte_output() const noexcept { return is_byte(output_dtype()); }
   DType output_dtype() const noexcept { return output.value_or(activation); }

@@ -1,27 +1,18 @@
-/* The C API of Heddle: everything an engine needs, for C99 and for whatever can call C.
+/* The C API of Heddle, for C99 and for whatever can call C (docs/engine.md).
  *
- * Every function that can fail returns a heddle_status; heddle_error_message() then tells what was
- * wrong, to the thread that made the call, and heddle_error_create() keeps it. No C++ exception
- * leaves a function. A pointer to memory comes with its size in bytes; text is UTF-8 with a length.
- * A null handle or result pointer is HEDDLE_ERROR_USAGE, "api.null"; destroying null does nothing.
+ * A function that can fail returns a heddle_status; heddle_error_message() then tells the thread
+ * what was wrong. No C++ exception leaves a function. Memory comes with its size in bytes; text is
+ * UTF-8 with a length. A null handle or result pointer is HEDDLE_ERROR_USAGE, "api.null";
+ * destroying null does nothing. What is inspected rather than used is told as JSON, in the
+ * documents that the C++ API and the command give. The C++ headers say more on each thing.
  *
- * This header has what needs a GPU: runtimes, kernels and launches, and heddle/c/prepare.h what
- * makes urgent kernels first. What the others have needs none, but for heddle_target_of_device():
- *
- *   heddle/c/base.h     texts, structs that grow, handles and their threads, statuses, errors
- *   heddle/c/spec.h     whether a spec is valid, its canonical text, the schema
- *   heddle/c/model.h    from a model's config.json to specs
- *   heddle/c/target.h   GPUs by name
- *   heddle/c/tuned.h    tables of measured kernels
- *   heddle/c/plan.h     every decision for a spec on a target; the CUDA text
- *   heddle/c/launch.h   grids and arguments, to launch a cubin oneself
- *   heddle/c/decode.h   how packed codes become 16-bit floats, also codes of one's own
- *   heddle/c/kv.h       where a cache's rows lie; quantising K and V on the host
- *   heddle/c/build.h    compiled kernels: cubins, PTX, registers
- *   heddle/c/weights.h  quantising and packing on the host
- *   heddle/c/checkpoint.h  checkpoints as packed weights; uploading them needs a GPU
- *
- * docs/engine.md tells which function does what; the C++ headers say more on each. */
+ * This header has what needs a GPU: runtimes, kernels and launches. The others:
+ *   heddle/c/base.h        texts, structs that grow, handles and their threads, statuses, errors
+ *   heddle/c/plan.h        specs, targets, tuned tables, plans, CUDA text, builds
+ *   heddle/c/launch.h      grids and arguments, to launch a cubin oneself
+ *   heddle/c/model.h       from a model's config.json to specs
+ *   heddle/c/weights.h     packing weights and quantising K and V on the host
+ *   heddle/c/checkpoint.h  checkpoints as packed weights, on the host and on the device */
 #ifndef HEDDLE_HEDDLE_H_
 #define HEDDLE_HEDDLE_H_
 
@@ -29,17 +20,10 @@
 #include <stdint.h>
 
 #include "heddle/c/base.h"
-#include "heddle/c/build.h"
 #include "heddle/c/checkpoint.h"
-#include "heddle/c/decode.h"
-#include "heddle/c/kv.h"
 #include "heddle/c/launch.h"
 #include "heddle/c/model.h"
 #include "heddle/c/plan.h"
-#include "heddle/c/prepare.h"
-#include "heddle/c/spec.h"
-#include "heddle/c/target.h"
-#include "heddle/c/tuned.h"
 #include "heddle/c/weights.h"
 #include "heddle/export.h"
 
@@ -75,11 +59,9 @@ HEDDLE_EXPORT heddle_status heddle_runtime_create(const heddle_runtime_options* 
                                                   heddle_runtime** runtime);
 HEDDLE_EXPORT void heddle_runtime_destroy(heddle_runtime* runtime);
 
-/* Files of tuned tables, "first.json:second.json", each merged over those before it and over the
- * tables of the cache's bundles or, for a GPU of which no bundle has one, that come with Heddle;
- * "none", alone or as the first name, leaves all but the named files out. Without this call, or for
- * an empty list, $HEDDLE_TUNED. The files are read once, for the first kernel that is planned: what
- * is wrong with them is an error then, and after that this call is one. */
+/* Files of tuned tables, "first.json:second.json", as RuntimeOptions::tuned_tables; without this
+ * call, or for an empty list, $HEDDLE_TUNED. They are read for the first kernel that is planned;
+ * after that this call is an error. */
 HEDDLE_EXPORT heddle_status heddle_runtime_set_tuned_tables(heddle_runtime* runtime,
                                                             const char* list, size_t list_length);
 
@@ -97,15 +79,14 @@ HEDDLE_EXPORT heddle_status heddle_kernel_load(heddle_runtime* runtime, const he
                                                heddle_kernel** kernel);
 HEDDLE_EXPORT void heddle_kernel_destroy(heddle_kernel* kernel);
 
-/* All kernels of a model, in parallel; kept by the runtime, so that heddle_kernel_create() neither
- * compiles nor loads any of them later. `progress` may be null. */
+/* All kernels of a model, in parallel; the runtime keeps them, so that heddle_kernel_create()
+ * neither compiles nor loads any of them later. `progress` may be null. */
 HEDDLE_EXPORT heddle_status heddle_prepare(heddle_runtime* runtime, const heddle_text* specs,
                                            size_t spec_count, heddle_progress_callback progress,
                                            void* user);
 
-/* From here on nothing more is compiled or loaded, but for what is being made. What was not
- * prepared before, or requested and is ready by then, is HEDDLE_ERROR_MISSING, and no driver call
- * is made to tell a spec that no device has. */
+/* From here on nothing more is compiled or loaded, but for what is being made: what is not ready
+ * then is HEDDLE_ERROR_MISSING. */
 HEDDLE_EXPORT heddle_status heddle_runtime_seal(heddle_runtime* runtime);
 
 /* Starts making a kernel in the background. The context must live until it is ready. */
@@ -117,15 +98,54 @@ HEDDLE_EXPORT heddle_status heddle_request_ready(heddle_request* request, int32_
 /* Waits for the kernel; fails as making it failed. */
 HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_kernel** kernel);
 /* What to launch on `stream` now: the kernel once it is ready, until then a prepared one that
- * computes the same, else HEDDLE_ERROR_MISSING. Never changes within a capture, whose streams all
- * get the same one. */
+ * computes the same, else HEDDLE_ERROR_MISSING. The streams of a capture all get the same one. */
 HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
                                                   heddle_kernel** kernel);
 
-/* Of a gemm, for a launch with this m, which is in the range of the spec's shape.m; of any kernel,
- * the most of any launch: 0 if it needs none. The caller allocates a workspace and sets it to zero
- * once; every launch leaves it ready for the next one. Launches that run one after another may
- * share one, whatever their kernels are; those that may run at the same time need their own. */
+/* Numbers of tokens, both inclusive. */
+typedef struct heddle_m_range {
+  int64_t first;
+  int64_t last;
+} heddle_m_range;
+
+/* These sizes first: as heddle_prepare(), but returns once launches with an M of `urgent` (a range
+ * for each spec, or one for all) have their final kernels. Other M are served, if need be by a
+ * general kernel, and get theirs from the background: ask heddle_kernel_create(), or
+ * heddle_request_kernel(), before each launch. Two runs may round sums differently. One workspace
+ * does for both. Ranges of another number and without an M of their spec are HEDDLE_ERROR_USAGE,
+ * "runtime.urgent". The context must live until nothing more is made. */
+HEDDLE_EXPORT heddle_status heddle_preparation_create(heddle_runtime* runtime,
+                                                      const heddle_text* specs, size_t spec_count,
+                                                      const heddle_m_range* urgent,
+                                                      size_t urgent_count,
+                                                      heddle_progress_callback progress, void* user,
+                                                      heddle_preparation** preparation);
+/* The background goes on without it. */
+HEDDLE_EXPORT void heddle_preparation_destroy(heddle_preparation* preparation);
+
+typedef struct heddle_preparation_info {
+  size_t struct_size;
+  size_t done;      /* kernels that the background has compiled */
+  size_t total;     /* that were left to it; 0: none */
+  int32_t ended;    /* 1: nothing more is made, well or not */
+  int32_t reserved; /* 0 */
+} heddle_preparation_info;
+HEDDLE_EXPORT heddle_status heddle_preparation_get(const heddle_preparation* preparation,
+                                                   heddle_preparation_info* info);
+
+/* Waits until nothing more is made; fails as making the first kernel that failed did. */
+HEDDLE_EXPORT heddle_status heddle_preparation_wait(const heddle_preparation* preparation);
+/* Begins no further compilation. Specs that are not ready are served as they were, and waiting for
+ * them is HEDDLE_ERROR_CANCELLED, "runtime.cancelled". */
+HEDDLE_EXPORT heddle_status heddle_preparation_cancel(heddle_preparation* preparation);
+
+/* The request of spec number `spec`: its kernels until it is ready, and then. */
+HEDDLE_EXPORT heddle_status heddle_request_of_preparation(const heddle_preparation* preparation,
+                                                          size_t spec, heddle_request** request);
+
+/* Of a gemm for a launch with this m; of any kernel the most of any launch: 0 if it needs none. The
+ * caller sets a workspace to zero once; every launch leaves it ready for the next one. Launches
+ * that run one after another may share one; those that may run at the same time need their own. */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
@@ -164,7 +184,7 @@ typedef struct heddle_weight_source {
 /* All enqueue on `stream`, in the current context, which must be of the kernel's device. They
  * allocate nothing, take no lock, do not synchronise and may be captured. Nothing is launched if
  * they fail: for a kernel of another operation, for memory that is missing, unexpected, misaligned
- * or smaller than what the kernel reads or writes of it. */
+ * or smaller than what the kernel uses of it. */
 HEDDLE_EXPORT heddle_status heddle_launch_gemm(const heddle_kernel* kernel,
                                                const heddle_gemm_args* args, void* stream);
 /* `w`: [N, K] of the spec's output dtype. */

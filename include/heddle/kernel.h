@@ -1,9 +1,7 @@
-// Kernel: a loaded operation, ready to launch for every M of its spec.
-//
-// A Kernel is of any operation and has no launch. The handle of its operation has one, and is made
-// from it: GemmKernel (heddle/gemm.h), DequantizeKernel, RepackKernel, QuantizeWeightKernel
-// (heddle/weight_kernels.h), KvAppendKernel (heddle/kv_append.h), DecodeAttentionKernel
-// (heddle/decode_attention.h), RowTransformKernel (heddle/row_transform.h).
+// Kernel: a loaded operation. The handle of its operation, which is made from it, launches for
+// every M of the spec: GemmKernel (heddle/gemm.h), DequantizeKernel, RepackKernel,
+// QuantizeWeightKernel (heddle/weight_kernels.h), KvAppendKernel, DecodeAttentionKernel,
+// RowTransformKernel.
 #ifndef HEDDLE_KERNEL_H_
 #define HEDDLE_KERNEL_H_
 
@@ -20,15 +18,12 @@ struct Plan;  // heddle/inspect/plan.h
 // A CUstream or cudaStream_t; nullptr is the default stream.
 using Stream = void*;
 
-// Immutable. Copies are cheap and share the loaded modules; there is no empty Kernel, because
-// moving copies. Any thread may use one.
+// Immutable; copies share the loaded modules. Any thread may use one.
 //
-// The workspace. The caller allocates it: GemmKernel::workspace_bytes(m) for a launch with that M,
-// or max_workspace_bytes() for every launch of a kernel. It sets all of it to zero once, before its
-// first use; every launch leaves it ready for the next one. Launches that run one after another,
-// as those of one stream do, may share one workspace, whatever their plans and operations are: it
-// has the most bytes that any of them needs. Launches that may run at the same time, on several
-// streams or branches of a graph, need their own.
+// The workspace: the caller allocates max_workspace_bytes(), or GemmKernel::workspace_bytes(m), and
+// sets it to zero once; every launch leaves it ready for the next one. Launches that run one after
+// another may share one, whatever their kernels are; those that may run at the same time need their
+// own.
 class HEDDLE_EXPORT Kernel {
  public:
   Kernel(const Kernel&) = default;
@@ -51,16 +46,13 @@ class HEDDLE_EXPORT Kernel {
   std::shared_ptr<const State> state_;
 };
 
-// What the handles of all operations have in common. As cheap to copy as a Kernel; any thread may
-// launch.
-//
-// Each has one launch(args, stream). It enqueues on `stream`, in the current context, which must be
-// of the device that the kernel was loaded for. It allocates nothing, takes no lock, does not
-// synchronise, and may be captured. It throws Error(kUsage) and launches nothing if a number is
-// outside of what the spec allows ("launch.m", "launch.size"), or memory is missing, unexpected,
-// misaligned or smaller than what the kernel reads or writes of it ("launch.missing",
-// "launch.unexpected", "launch.misaligned", "launch.too_small", of the workspace
-// "launch.workspace"); Error(kDriver) if the driver refuses the launch.
+// What all handles have in common: launch(args, stream), from any thread. It enqueues on `stream`,
+// in the current context, which must be of the kernel's device. It allocates nothing, takes no
+// lock, does not synchronise, and may be captured. It throws Error(kUsage) and launches nothing for
+// numbers outside of the spec ("launch.m", "launch.size") and for memory that is missing,
+// unexpected, misaligned or smaller than what the kernel uses of it ("launch.missing",
+// "launch.unexpected", "launch.misaligned", "launch.too_small", "launch.workspace"); Error(kDriver)
+// if the driver refuses.
 class HEDDLE_EXPORT OperationKernel {
  public:
   const Kernel& kernel() const noexcept { return kernel_; }

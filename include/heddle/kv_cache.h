@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "heddle/export.h"
 #include "heddle/kv_spec.h"
@@ -17,14 +18,13 @@ namespace heddle {
 HEDDLE_EXPORT int kv_bits(KvDtype dtype) noexcept;
 
 // K or V: a tensor of codes and one of scales. A row is what one head of one token has of either.
-// Codes are packed from the lowest bit on: that of element d is the bits [d * bits, (d + 1) * bits)
-// of its row. Scales are in the order of the groups; a zero point follows its scale.
+// Codes are packed from the lowest bit on; scales are in the order of the groups, a zero point
+// behind its scale.
 //
-// Both tensors are [pages][heads][page tokens][row] in the order hnd, [pages][page tokens][heads]
-// [row] in nhd. A contiguous cache has one page for each sequence, of as many tokens as a sequence
-// may have. With scales per token there is one row of scales for all heads: [pages][page tokens].
-// With scales per channel there is one row of them for each block of scale_tokens tokens, which
-// takes the place of a token: [pages][heads][page tokens / scale_tokens][row].
+// Both are [pages][heads][page tokens][row] in the order hnd, [pages][page tokens][heads][row] in
+// nhd; a contiguous cache has a page for each sequence. With scales per token one row of scales is
+// for all heads: [pages][page tokens]. With scales per channel a block of scale_tokens tokens has
+// one: [pages][heads][page tokens / scale_tokens][row].
 struct HEDDLE_EXPORT KvTensorLayout {
   KvOrder order = KvOrder::kHnd;
   int heads = 0;
@@ -33,8 +33,7 @@ struct HEDDLE_EXPORT KvTensorLayout {
   int scale_row_bytes = 0;  // 0: no scales are stored
   int scales_of_row = 0;    // scales in it: 1, the groups of a head, or its elements
   int scale_tokens = 1;     // neighbouring tokens that share a row of scales; a page has whole runs
-  // Bytes of a row of the residual window, where tokens wait until their block is full; 0: there is
-  // none.
+  // Of the residual window, where tokens wait until their block is full; 0: there is none.
   int residual_row_bytes = 0;
 
   // Bytes of a whole tensor; SIZE_MAX where so many have no number.
@@ -58,13 +57,41 @@ struct KvCacheLayout {
 // Precondition: a complete block, as Spec::kv() has it.
 HEDDLE_EXPORT KvCacheLayout kv_cache_layout(const KvSpec& kv, int kv_heads, int head_dim) noexcept;
 
-// Bytes that one token takes in K and V, codes and scales; of scales that a block of tokens shares
-// its part, rounded up.
+// Bytes of one token in K and V; of scales that a block shares its part, rounded up.
 struct KvTokenBytes {
   std::size_t codes = 0;
   std::size_t scales = 0;
 };
 HEDDLE_EXPORT KvTokenBytes kv_token_bytes(const KvCacheLayout& layout) noexcept;
+
+// Quantising K and V on the host, with the bits that kv_append writes, and back; FP32 arithmetic.
+
+// Given for all of K, or of V: with the granularity tensor the scale and, where it is not
+// symmetric, the zero point in units of codes; with NVFP4 the factor of the groups' scales.
+struct KvGivenScale {
+  float scale = 1;
+  float zero = 0;
+};
+
+// Rows of codes, and of scales, one after the other: what KvTensorLayout says of them. Of one
+// token, or of a block of them where these share scales.
+struct KvToken {
+  std::vector<std::uint8_t> codes;
+  std::vector<std::uint8_t> scales;
+};
+
+// Tokens that are quantised together: group_size with scales per channel, else one.
+HEDDLE_EXPORT int kv_block_tokens(const KvTensor& tensor) noexcept;
+
+// `values`: [kv_block_tokens()][heads][head_dim]. Precondition of both: `tensor` is complete, as
+// Spec::kv() has it. With scales per channel kv_append rounds K to the activation's type before;
+// this does not.
+HEDDLE_EXPORT KvToken quantize_kv(const KvTensor& tensor, int heads, int head_dim,
+                                  const float* values, const KvGivenScale& given = {});
+// What the codes stand for; a product with the scale is rounded once, to FP32.
+HEDDLE_EXPORT std::vector<float> dequantize_kv(const KvTensor& tensor, int heads, int head_dim,
+                                               const KvToken& token,
+                                               const KvGivenScale& given = {});
 
 }  // namespace heddle
 

@@ -28,11 +28,10 @@ enum class KvGranularity {
 enum class KvLayout { kContiguous, kPaged };
 // The order inside a page. kHnd: [heads][tokens][head_dim]. kNhd: [tokens][heads][head_dim].
 enum class KvOrder { kHnd, kNhd };
-// Which elements of a row rotary embeddings turn together. kNeox: i and i + dim / 2. kGptj: 2i and
-// 2i + 1.
+// Elements that are turned together: kNeox: i and i + dim / 2; kGptj: 2i and 2i + 1.
 enum class RopePairing { kNone, kNeox, kGptj };
-// Where their angles come from. kBase: position / base^(2i / dim). kTable: cosines and sines that
-// are given with each launch.
+// Their angles: kBase: position / base^(2i / dim); kTable: cosines and sines given with each
+// launch.
 enum class RopeSource { kBase, kTable };
 // How the angles of kBase are changed for sequences that are longer than those of the training.
 enum class RopeScalingType { kNone, kLinear, kLlama3, kYarn };
@@ -42,12 +41,11 @@ enum class Alibi { kNone, kStandard, kGiven };
 struct KvTensor {
   KvDtype dtype = KvDtype::kInt8;
   KvGranularity granularity = KvGranularity::kAuto;
-  // kGroup: values along head_dim; kChannel: tokens; else 0. 0 asks for the usual one: 16 with
+  // Values along head_dim of kGroup, tokens of kChannel, else 0. 0 asks for the usual one: 16 with
   // NVFP4, 64 in other groups, 32 with kChannel.
   int group_size = 0;
   bool symmetric = true;  // false: integer codes with a zero point beside each scale
-  // Type of the stored scales; the activation's where absent. kTensor: kFp32, kNvfp4: kE4m3; none
-  // with kNone.
+  // Of stored scales; the activation's where absent. kTensor: kFp32, kNvfp4: kE4m3.
   std::optional<DType> scale_dtype{};
 };
 

@@ -15,8 +15,7 @@
 
 namespace heddle {
 
-// One quantised linear operation of the model. spec.name() is the operation's name as engines fuse
-// it: "qkv_proj", "o_proj", "gate_up_proj", "down_proj" ...
+// A spec that the model needs a kernel of, named as engines fuse it: "qkv_proj", "down_proj" ...
 struct ModelKernel {
   Spec spec;
   int layers = 0;      // how many layers of the model use it
@@ -30,15 +29,15 @@ struct ModelUnserved {
   int layers = 0;
 };
 
-// One module of a layer: its path below the decoder layer, "self_attn.q_proj", or from the root
-// where it is in none, "lm_head". A * stands for the number of an expert.
+// One module of a layer: its path below the decoder layer, "self_attn.q_proj", or from the root,
+// "lm_head". A * stands for the number of an expert.
 struct ModelPart {
   std::string path;
   std::int64_t n = 0;  // rows
 };
 
-// A layer with weights of its own, of every decoder layer that has one alike. Modules that one
-// kernel takes together are one layer.
+// A layer with weights, of every decoder layer that has one alike. Modules that one kernel takes
+// together are one layer.
 struct ModelLayer {
   enum class Kind {
     kLinear,
@@ -61,11 +60,11 @@ struct ModelLayer {
   std::string weights;      // "uint4, groups of 128", "16 bits"
   int kernel = -1;          // index into Model::kernels, -1 where there is none
   std::string reason;       // why there is none
-  // Without a kernel: bytes that one such layer, all matrices of it, has in the checkpoint; 0: not
-  // known, or it shares the weights of another; SIZE_MAX: more than can be counted.
+  // Without a kernel: bytes of one such layer in the checkpoint; 0: not known, or shared with
+  // another; SIZE_MAX: too many to count.
   std::size_t stored_bytes = 0;
 
-  // The modules of the checkpoint that this stands for; the experts of one layer count as one.
+  // Modules of the checkpoint that this stands for; the experts of one layer count as one.
   std::int64_t count() const {
     const std::size_t each = parts.empty() ? 1 : parts.size();
     return static_cast<std::int64_t>(
@@ -75,11 +74,11 @@ struct ModelLayer {
 
 // The last two of each: times the weight, times 1 + weight.
 enum class NormKind { kNone, kRms, kRmsPlusOne, kLayer, kLayerPlusOne };
-// kBefore: of the input of attention and feed-forward. kAfter: of their output. kAround: of both.
+// kBefore: of the input of attention and feed-forward; kAfter: of their output; kAround: of both;
 // kParallel: both take the input of the decoder layer.
 enum class NormPlace { kBefore, kAfter, kAround, kParallel };
-// Queries and keys are normalised: each head with the same weights, or with its own, all heads at
-// once, each head without weights.
+// Norms of queries and keys: each head with the same weights, or with its own, all heads at once,
+// each head without weights.
 enum class QkNorm { kNone, kHead, kEachHead, kAll, kUnit };
 // kCrossAttention: to keys and values of an encoder.
 enum class MixerKind {
@@ -122,8 +121,7 @@ struct ModelAttention {
   std::int64_t q_rank = 0;
   std::int64_t kv_rank = 0;
   std::int64_t rope_dim = 0;  // elements of a key that all heads share
-  // Sparse attention: an indexer with index_heads heads chooses index_tokens tokens; 0: there is
-  // none.
+  // Sparse attention: index_heads heads of an indexer choose index_tokens tokens; 0: there is none.
   std::int64_t index_heads = 0;
   std::int64_t index_tokens = 0;
 };
@@ -158,12 +156,10 @@ struct Model {
   std::string model_type;    // "llama", "qwen2", "bloom" ...
   std::string quant_method;  // "awq", "gptq" ...
   std::vector<ModelKernel> kernels;
-  // What stands between the linear layers of a config's decoder, as row_transform specs: "norm" of
-  // X alone, "add_norm" of X + residual, and "activation" of what a feed-forward layer's first
-  // matrix makes, where its epilogue does not compute it. Of RMSNorms only. They write the 8 bits
-  // that the layer behind them takes; "quantize" is of X that none of them makes. `layers` counts
-  // launches of a step here, the final norm among them. No ModelLayer refers to them, since they
-  // have no matrix.
+  // What stands between the linear layers of a decoder with RMSNorms, as row_transform specs:
+  // "norm" of X alone, "add_norm" of X + residual, "activation" where a feed-forward layer's first
+  // matrix does not compute it, "quantize" of X. They write the 8 bits that the next layer takes.
+  // `layers` counts launches of a step here, the final norm among them.
   std::vector<ModelKernel> rows;
   std::vector<ModelUnserved> unserved;
   // Every layer of the model with weights, served or not; empty for specs.
@@ -174,8 +170,7 @@ struct Model {
   std::int64_t vocabulary = 0;
   NormKind norm = NormKind::kNone;
   NormPlace norm_place = NormPlace::kBefore;
-  // The default of the model's Transformers class where the config has none, as `assumptions` say;
-  // 0 if `norm` is kNone.
+  // The default of the model's Transformers class where the config has none; 0 if `norm` is kNone.
   double norm_epsilon = 0;
   std::string activation;        // of the feed-forward layers: "silu", "gelu_pytorch_tanh" ...
   bool tied_embeddings = false;  // lm_head has the weights of the embeddings
@@ -189,34 +184,23 @@ struct Model {
   std::vector<std::string> assumptions;
 };
 
-// The texts of a model's config.json and of the files beside it in which some quantisers write what
-// others write into its "quantization_config". Empty: there is no such file.
+// The texts of a model's config.json and of files beside it; empty: there is no such file. The
+// options are those of CheckpointOptions: what is planned with them is packed with the same.
 struct ModelConfigTexts {
   std::string_view config;
   std::string_view hf_quant_config;  // Model Optimizer's hf_quant_config.json
   std::string_view quantize_config;  // AutoGPTQ's quantize_config.json, AutoAWQ's quant_config.json
-  // A model that is not quantised is described, too, instead of refused.
+  // A model that is not quantised is described instead of refused.
   bool plain_too = false;
-  // The engine rotates activations where the config asks for it at run time, which Heddle does not
-  // do and refuses otherwise.
   bool engine_rotates = false;
-  // Layers that are a gate_proj and an up_proj get kernels with epilogue.gated and the config's
-  // activation; their weights are packed in another order then (CheckpointOptions::gated). An
-  // activation of which Heddle has no gated epilogue is Error(kUnsupported, "model.activation").
+  // An activation without a gated epilogue is Error(kUnsupported, "model.activation").
   bool gated = false;
-  // Dense linear layers whose weights are not quantised, lm_head among them, have kernels, too: for
-  // weights of the activations' 16-bit type. A model that is not quantised at all is then served.
   bool dense = false;
-  // 8 or 4: lm_head is quantised from 16 bits to so many, as CheckpointOptions::lm_head_bits packs
-  // it. Error(kUnsupported, "model.lm_head") where the config says that it is quantised already;
-  // Error(kUsage, "model.lm_head") for other widths. 0: its weights are what the config says.
+  // Error(kUnsupported, "model.lm_head") where it is quantised already, Error(kUsage) for other
+  // widths.
   int lm_head_bits = 0;
-  // 0: layers whose activations the config quantises to 8 bits get kernels of such activations,
-  // where Heddle has them, and a note says so or why not. 16: every kernel takes 16 bits.
-  // Error(kUsage, "model.activations") for others.
+  // Error(kUsage, "model.activations") for others than 0 and 16.
   int activation_bits = 0;
-  // Target::arch() of the GPU, which decides whether there are kernels of 8-bit activations; 0: not
-  // known, and taken to be one that has them.
   int arch = 0;
 };
 
@@ -232,27 +216,25 @@ struct ModelFamily {
 HEDDLE_EXPORT std::vector<ModelFamily> known_families();
 
 // Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported) for a model or
-// quantisation that Heddle has no kernels for, with the reason. Takes what the configs cannot tell
-// to be as quantisers usually write it, and says so in `assumptions`.
+// quantisation without kernels. What the configs cannot tell is taken to be as quantisers usually
+// write it, and is in `assumptions`.
 HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
 // The model that config.json alone describes.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
-// One JSON object, as the member "model" of `heddle build --json` has it: the model's shape, kinds
-// of norms, attention and experts; the type alone where the model type is not known.
+// The model's shape, kinds of norms, attention and experts as JSON: the member "model" of `heddle
+// build --json`. The type alone where the model type is not known.
 HEDDLE_EXPORT std::string model_facts(const Model& model);
 // "linear", "experts", "convolution", "recurrence", "tower", "cache".
 HEDDLE_EXPORT std::string_view to_string(ModelLayer::Kind kind) noexcept;
 
-// The JSON text of a spec's kv block from the words in which users name a cache: "int8:head" is
-// {"dtype":"int8","granularity":"head"}, "int4:group:64" has a group_size, and "int8:head,int4" is
-// K, then V. What the words mean is for Spec::parse() to judge. Throws Error(kUsage, "kv.words")
-// for what is not one to three words, or two times as many.
+// A spec's kv block, JSON, from the words in which users name a cache: "int8:head",
+// "int4:group:64", "int8:head,int4" for K, then V. Spec::parse() judges the words. Throws
+// Error(kUsage, "kv.words") for what is not one to three words, or two times as many.
 HEDDLE_EXPORT std::string kv_block_from_words(std::string_view words);
 
-// The operations on a model's key-value cache, kv_append and decode_attention, for each kind of
-// attention that its layers have. `kv` is the JSON text of a spec's kv block; the config need not
-// be quantised. Attention that no kernel serves is in `unserved`. Throws as model_from_config() and
+// kv_append and decode_attention for each kind of attention of the model's layers. `kv`: JSON, a
+// spec's kv block; the config need not be quantised. Throws as model_from_config() and
 // Spec::parse() do.
 HEDDLE_EXPORT Model cache_model_from_config(std::string_view json, std::string_view kv);
 

@@ -1,5 +1,5 @@
-// How much device memory a model takes: its weights, its key-value cache, and the workspace of its
-// kernels. From a config alone: nothing is compiled, and no GPU is needed.
+// Device memory of a model: its weights, its key-value cache, and the workspace of its kernels.
+// From a config alone: nothing is compiled, and no GPU is needed.
 #ifndef HEDDLE_MODEL_SIZE_H_
 #define HEDDLE_MODEL_SIZE_H_
 
@@ -16,8 +16,7 @@
 namespace heddle {
 
 struct ModelLoad {
-  // Sequences in the batch. A step runs one token of each; prompts, which run many, need more
-  // workspace.
+  // Sequences in the batch, one token of each a step; prompts need more workspace.
   std::int64_t sequences = 1;
   std::int64_t context = 1;  // tokens of each sequence in the cache
 };
@@ -42,7 +41,7 @@ struct ModelCacheSize {
   std::size_t each = 0;  // bytes of one: codes, scales and residual windows of K and V
   std::size_t bytes = 0;
   std::int64_t window = 0;  // tokens that queries of these layers see; 0: all
-  // What one takes if its pages are given up once they are behind the window; `each` without one.
+  // What one takes if pages behind the window are given up; `each` without a window.
   std::size_t each_in_window = 0;
 };
 
@@ -71,11 +70,10 @@ struct ModelSize {
   std::size_t bytes = 0;  // the sum of the three
 };
 
-// `model` is what model_from_config() gives, `cache` what cache_model_from_config() gives; either
-// may also have the kernels of both, or none. The bytes are those that weight_layout(),
-// kv_cache_layout() and the kernels' plans give. Kernels that the target refuses are in
-// `uncounted`. Throws Error(kUsage, "model.load") for a load of no sequences or tokens, or of more
-// than an attention kernel takes: 1024 sequences, 2^30 tokens; or for more bytes than 2^63.
+// `model`: of model_from_config(), `cache`: of cache_model_from_config(). The bytes are those of
+// layouts and plans. Kernels that the target refuses are in `uncounted`. Throws Error(kUsage,
+// "model.load") for a load of no sequences or tokens, of more than 1024 sequences or 2^30 tokens,
+// or for more bytes than 2^63.
 HEDDLE_EXPORT ModelSize model_size(const Model& model, const Model& cache, const Target& target,
                                    const ModelLoad& load);
 // With these tables of measured kernels instead of those that come with Heddle.

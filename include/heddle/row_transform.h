@@ -13,20 +13,18 @@
 
 namespace heddle {
 
-// Each aligned to 16 bytes, but tensor_scale to 4. Each row is read before it is written, so Y of
-// 16 bits may be X, with the same stride; with an interleaved gate, whose elements of Y lie
-// elsewhere than what they are made of, it may not. No two others may overlap.
+// Each aligned to 16 bytes, tensor_scale to 4. Y of 16 bits may be X with the same stride, but not
+// with an interleaved gate. No two others may overlap.
 struct RowTransformArgs {
   DeviceInput x;   // [m][columns] of input.dtype, with a gate [m][2 * columns]
   DeviceOutput y;  // [m][columns] of output.dtype
-  // Elements from a row to the next, multiples of 8 below 2^31: rows may be parts of wider ones. 0:
-  // they are dense.
+  // Elements from a row to the next, multiples of 8 below 2^31; 0: dense.
   std::int64_t x_stride = 0;
   std::int64_t y_stride = 0;
   // [m][columns], dense; required exactly if the spec has one. Read, then replaced by X + residual.
   DeviceOutput residual;
   // [columns]; required exactly with a norm. From sm_90 on it may be read before the kernels before
-  // this one in the stream have ended, so none that still runs may write it.
+  // this one in the stream have ended.
   DeviceInput weight;
   DeviceInput bias;    // [columns]; the same, with norm.bias
   std::int64_t m = 0;  // rows, in the range of shape.m; 0: nothing is launched
@@ -36,15 +34,13 @@ struct RowTransformArgs {
   DeviceInput tensor_scale;  // one FP32; with granularity tensor; the kernel before may write it
   // With token [m] FP32, with group a matrix of output.scale_dtype; see ScaleLayout.
   DeviceOutput scales;
-  // Of groups: S in ScaleLayout, below 2^31, column_major a multiple of 4. 0: G, or m rounded up to
-  // a multiple of 4.
+  // Of groups: S in ScaleLayout, column_major a multiple of 4. 0: G, or m rounded up to one.
   std::int64_t scale_stride = 0;
   DeviceOutput zero_points;  // [m] int32; with symmetric false
 };
 
-// Bytes that RowTransformArgs::scales needs for m rows; 0 where no scales are written.
-// `scale_stride` is what the arguments have. Precondition: m is not negative, and the stride is one
-// that a launch takes.
+// Bytes of RowTransformArgs::scales for m rows; 0 where none are written. Precondition: a launch
+// takes m and the stride.
 HEDDLE_EXPORT std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int64_t m,
                                           std::int64_t scale_stride = 0) noexcept;
 

@@ -48,8 +48,7 @@ class HEDDLE_EXPORT Spec {
   // each with its JSON pointer.
   static Spec parse(std::string_view json);
   // Throws Error(kSpec) like parse() if a value is out of range. With X of eight bits the
-  // interleave kFragment becomes that of their matrix instruction: kSwizzle128b of codes of eight
-  // bits, kByteFragment of others.
+  // interleave kFragment becomes that of their matrix instruction.
   static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
   // The same for kDequantize, kRepack and kQuantizeWeight.
   static Spec from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name = {});
@@ -88,9 +87,8 @@ class HEDDLE_EXPORT Spec {
   MRange m_range() const noexcept;
   // The optional label "name": shown in tables and messages, no part of what is generated.
   const std::string& name() const noexcept { return name_; }
-  // One line of JSON: fixed field order, no name, every default written out but that of
-  // weight.group_offset and those that mean nothing. Two specs that mean the same have the same
-  // canonical text.
+  // One line of JSON without the name, every default written out that means something. Specs that
+  // mean the same have the same text.
   std::string canonical_json() const;
   // The struct of the operation's fields, for code that serves all operations. Never null.
   const void* fields() const noexcept { return fields_.get(); }

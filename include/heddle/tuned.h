@@ -1,9 +1,5 @@
-// Tuned tables: which kernels were measured to be the fastest on a GPU, and what the predicted
-// times of all others are made of there. Every kernel is planned with them: RuntimeOptions names
-// their files, and resolve() of heddle/inspect/plan.h takes them as an argument.
-//
-// A table is a JSON document for one GPU; docs/planner.md describes it. Parsing does no I/O
-// and touches no CUDA. Both classes are values: copy them, use them from any thread.
+// Tuned tables: which kernels were measured to be the fastest on a GPU, and what predicted times
+// are made of there (docs/planner.md). Both classes are values; any thread may use one.
 #ifndef HEDDLE_TUNED_H_
 #define HEDDLE_TUNED_H_
 
@@ -38,8 +34,7 @@ struct TunedEntry {
   std::string from;        // where and when it was measured, for people; may be empty
 };
 
-// The cost parameters of a family of kernels as they were measured on the table's GPU: predicted
-// times are made of them. `heddle explain --costs` lists names, units and values in use.
+// Measured cost parameters of a family of kernels; `heddle explain --costs` lists them.
 struct TunedCosts {
   std::string family;                    // "stream"
   int version = 1;                       // of that family's parameters
@@ -64,14 +59,12 @@ class HEDDLE_EXPORT TunedTable {
   // The entries for the gemm's format, N and K whose ranges meet its range of M, ascending.
   std::vector<TunedEntry> entries_for(const GemmSpec& gemm) const;
 
-  // Adds the entries of `later`, which replace what this table says of the same M: ranges that
-  // overlap with theirs are cut, and lose `us` where that takes their last M. Costs of a family
-  // replace all costs of that family. Throws Error(kUsage, "tuned.other_gpu") for a table of
-  // another GPU.
+  // Adds the entries of `later`, which replace what was said of the same M, and its costs. Throws
+  // Error(kUsage, "tuned.other_gpu").
   void merge(const TunedTable& later);
 
-  // A line for each entry and for each family's costs, in their order, every default written out:
-  // tables of the same content have the same text, and parse() reads it.
+  // A line for each entry and each family's costs, every default written out: equal tables have the
+  // same text, and parse() reads it.
   std::string to_json() const;
 
  private:
@@ -98,12 +91,11 @@ class HEDDLE_EXPORT TunedTables {
   std::vector<TunedTable> tables_;
 };
 
-// The name that tables have for a GPU: of a known device the target's name, "h100", whether the
-// target has that or the driver's name for it; else the target's own name.
+// The name that tables have for a GPU: a known device's name, "h100", else the target's own.
 HEDDLE_EXPORT std::string tuned_gpu(const Target& target);
-// What entries are measured with: the version of each family that has kernels for gemms, by name.
+// The version of each family that has kernels for gemms, by name: that of its entries.
 HEDDLE_EXPORT std::map<std::string, int> tuned_family_versions();
-// The same of costs: the version of each family's cost parameters.
+// The same of its cost parameters.
 HEDDLE_EXPORT std::map<std::string, int> tuned_cost_versions();
 
 }  // namespace heddle

@@ -17,12 +17,11 @@ inline constexpr int kPerTensor = 0;    // WeightSpec::group_size: one scale for
 inline constexpr int kBlockRows = 128;  // WeightSpec::group_rows of blocks
 
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
-// kNf4: the sixteen values of nf4_values(). kFp16, kBf16: weights that were not quantised.
+// kNf4: sixteen values, the NormalFloat of QLoRA. kFp16, kBf16: weights that were not quantised.
 enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4, kFp16, kBf16 };
 enum class ZeroPoint { kNone, kInt, kFloat };
 // The order of the codes in a packed word; see ElementOrder. The last two are of weights that are
-// multiplied by activations of eight bits: kSwizzle128b of codes of eight bits that matrix
-// instructions read as they are (docs/layouts.md), kByteFragment of codes that become eight bits.
+// multiplied by activations of eight bits: kSwizzle128b of 8 bits, kByteFragment of 4.
 enum class Interleave {
   kFragment,
   kLinear,
@@ -37,7 +36,7 @@ enum class Interleave {
 enum class CheckpointFormat { kHeddle, kAwq, kGptq, kGptqV2 };
 
 // Weights that were not quantised (has_scales() is false) have 16 bits and neither groups, scales
-// nor zero points: the members that describe those keep their defaults and mean nothing.
+// nor zero points.
 struct WeightSpec {
   int bits = 4;
   WeightType type = WeightType::kUint;
@@ -48,15 +47,13 @@ struct WeightSpec {
   bool tensor_scale = false;         // one FP32 factor more, for all of W
   Interleave interleave = Interleave::kFragment;
   std::vector<int> permutation{};  // kPermutation: field i of a word is element permutation[i]
-  // W is a shard of a larger matrix: its column 0 is column group_offset of a group. The first and
-  // the last group may then have fewer columns than group_size.
+  // W is a shard: its column 0 is column group_offset of a group.
   int group_offset = 0;
-  // Rows of W that share a scale: 1, or of blocks of 128 by 128, which activations of 8 bits with a
-  // scale for each row and 128 columns are multiplied by, kBlockRows with as large a group_size.
+  // Rows of W that share a scale: 1, or kBlockRows of blocks of 128 by 128, which activations of 8
+  // bits with scales of groups are multiplied by.
   int group_rows = 1;
-  // Scales in two levels, of 4 bits that INT8 multiplies: those of groups are integers of 1 to 127
-  // (scale_dtype kInt8) whose product with each code less its zero point is an INT8, and each row
-  // has one scale more, of this type: kFp16, kBf16 or kFp32.
+  // Scales in two levels, of 4 bits that INT8 multiplies: those of groups are integers of 1 to 127,
+  // and each row has one scale more, of this type: kFp16, kBf16 or kFp32.
   std::optional<DType> channel_scale{};
 
   bool has_blocks() const noexcept { return group_rows != 1; }
@@ -81,8 +78,7 @@ struct WeightOpSpec {
   CheckpointFormat format = CheckpointFormat::kHeddle;
   bool act_order = false;      // the source's columns are permuted: GPTQ with g_idx
   DType dtype = DType::kFp16;  // kFp16 or kBf16; no part of repack
-  // Packed weights, which `repack` and `quantize_weight` write and `dequantize` reads, are those of
-  // a gemm with EpilogueSpec::gated. W is in the checkpoint's order: gates first, then ups.
+  // Packed weights are those of a gemm with EpilogueSpec::gated; W is gates first, then ups.
   bool gated = false;
 };
 

@@ -22,19 +22,16 @@ HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 // throws Error(kUsage, "weights.layout_version") for any other, which no kernel reads.
 HEDDLE_EXPORT void check_layout_version(const WeightSpec& weight, int version);
 
-// Packed bytes do not say what they are, and another spec's may have the same size. Whoever stores
-// packed weights stores their spec with them (`heddle repack` does, in the file's metadata) and
-// asks here before a kernel takes them. `kernel` is the spec of a gemm, or of a dequantize of
-// packed weights; `packed` is the one that the weights were packed for. Throws Error(kUsage,
-// "weights.mismatch") that names every field of `kernel` in which the two read the same bytes
-// differently: the shape, `weight`, the order of columns (act_order) or of rows (epilogue.gated).
-// Throws Error(kUsage, "weights.no_weight") for a spec that packs and reads none.
+// The same for their spec, which is stored with them as `heddle repack` does: throws Error(kUsage,
+// "weights.mismatch") with every field in which `kernel`, a gemm or a dequantize of packed weights,
+// reads the bytes that were packed for `packed` differently, and "weights.no_weight" for a spec
+// that packs and reads none.
 HEDDLE_EXPORT void check_packed_weights(const Spec& kernel, const Spec& packed);
 
-// Where everything lies. A chunk is a block of kRowBlock rows by a run of kChunkK columns: first
-// its weights, then the scales of its groups, then their zero points. Row block r's chunk c starts
-// at (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or per tensor follows all
-// the chunks, at channel_offset + r * channel_bytes, and the tensor's scale all else.
+// Where everything lies. A chunk is a block of kRowBlock rows by a run of kChunkK columns: its
+// weights, then the scales of its groups, then their zero points. Row block r's chunk c starts at
+// (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or tensor follows all chunks,
+// at channel_offset + r * channel_bytes, and the tensor's scale all else.
 struct WeightLayout {
   static constexpr int kRowBlock = 16;
   static constexpr int kChunkK = 128;
@@ -43,8 +40,8 @@ struct WeightLayout {
   std::int64_t chunks_per_row_block = 0;
   int meta_group = 0;        // columns of an entry of scales: gcd(group size, kChunkK)
   int groups_per_chunk = 0;  // such entries in a chunk; 0 for scales per channel or tensor
-  // Entry 0 begins so many columns before the chunk: group_offset mod meta_group. Column k of W
-  // finds its scale in entry (k mod kChunkK + entry_offset) / meta_group of its chunk.
+  // Entry 0 begins so many columns before the chunk: column k has its scale in entry (k mod kChunkK
+  // + entry_offset) / meta_group.
   int entry_offset = 0;
   int chunk_bytes = 0;   // a multiple of 16
   int scale_offset = 0;  // inside a chunk; also the number of bytes of its weights
@@ -52,16 +49,14 @@ struct WeightLayout {
   int zero_offset = 0;   // inside a chunk; == chunk_bytes if there are no zero points
   int zero_bytes = 0;    // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
-  // Of one row block: its scales and zero points, padded; of two levels its channels' scales; 0 if
-  // there are scales of groups alone.
+  // Of one row block: its scales and zero points, padded; 0 with scales of groups alone.
   int channel_bytes = 0;
   int channel_zero_offset = 0;  // inside the row block's channel metadata
-  // The same: 16 int32 sums of the rows' codes, those of rows g and g + 8 side by side, of integers
-  // in the order kSwizzle128b. What a zero point of X is multiplied by. 0: there are none.
+  // The same: 16 int32 sums of the rows' codes in the order kSwizzle128b; 0: there are none.
   int channel_sum_offset = 0;
-  // Of WeightSpec::has_blocks(), at channel_offset + (t * chunks_per_row_block + c) * block_bytes:
-  // the FP32 scales that rows of tile t, of kTileRows packed rows, have in chunk c: of those whose
-  // place in their block of kRowBlock rows is below 8, and of the others. 0: there are none.
+  // Of blocks, at channel_offset + (t * chunks_per_row_block + c) * block_bytes: the FP32 scales of
+  // the kTileRows rows of tile t in chunk c, rows whose place in their row block is below 8 first.
+  // 0: none.
   static constexpr int kTileRows = 64;
   int block_bytes = 0;
   std::size_t tensor_offset = 0;  // of the FP32 tensor scale; == total_bytes if there is none
@@ -71,19 +66,16 @@ struct WeightLayout {
 HEDDLE_EXPORT WeightLayout weight_layout(const GemmSpec& spec);
 HEDDLE_EXPORT WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight);
 
-// Quantised weights as plain arrays; the value of row n, column k is
-// (code - zero) * scale * tensor_scale, with the code's type and the fixed bias as WeightSpec says;
-// of two levels (code - zero) * scale * channel_scale.
+// Quantised weights as plain arrays. The value of row n, column k is (code - zero) * scale *
+// tensor_scale, of two levels (code - zero) * scale * channel_scale.
 struct QuantizedWeights {
-  // [N, K], each in the low `bits` bits of a byte; of fp16 and bf16 the weights themselves, two
-  // bytes each, native byte order.
+  // [N, K], a byte each; of fp16 and bf16 the weights, two bytes each, native byte order.
   std::vector<std::uint8_t> codes;
-  // [N, G] in scale_dtype, native byte order; G = ceil((K + group_offset) / group_size), and column
-  // k is of group (k + group_offset) / group_size. Of blocks [ceil(N / group_rows), G]. Per channel
-  // G = 1. Per tensor: one in all. Empty for fp16 and bf16.
+  // [N, G] in scale_dtype, native byte order, G = groups_along_k(); column k is of group (k +
+  // group_offset) / group_size. Of blocks [ceil(N / group_rows), G]; per tensor one. Empty for fp16
+  // and bf16.
   std::vector<std::uint8_t> scales;
-  // As many as scales: integer zero points each a byte with a code, float ones of scale_dtype.
-  // Empty without zero points.
+  // As many as scales: integers a byte each, floats of scale_dtype. Empty without zero points.
   std::vector<std::uint8_t> zeros;
   float tensor_scale = 1.0f;  // counts with WeightSpec::tensor_scale only
   // [N] of WeightSpec::channel_scale, native byte order; empty without.
@@ -95,22 +87,18 @@ constexpr std::int64_t groups_along_k(const WeightSpec& weight, std::int64_t k) 
   return weight.group_size > 0 ? (k - 1 + weight.group_offset) / weight.group_size + 1 : 1;
 }
 
-// Rows of W are in the order of the checkpoint: the spec decides where they lie in packed weights,
-// which is another place with a gated epilogue (docs/layouts.md). Throw Error(kUsage) when an array
-// has not the size that the spec asks for, Error(kSpec) and Error(kUnsupported) for a spec that
-// from_gemm() or resolve() refuses on every target. Of two levels pack_weights() throws
-// Error(kUsage, "weights.group_scale") that names the first row and group whose scale is not 1 to
-// 127, or has a product with a code less its zero point that is no INT8.
+// Rows are in the order of the checkpoint, also with a gated epilogue. Throw Error(kUsage) for
+// arrays of another size, Error(kSpec) and Error(kUnsupported) for a spec that is refused on every
+// target, and "weights.group_scale" for the first scale of two levels that is not 1 to 127 or whose
+// product with a code is no INT8.
 HEDDLE_EXPORT std::vector<std::uint8_t> pack_weights(const GemmSpec& spec,
                                                      const QuantizedWeights& weights);
 HEDDLE_EXPORT QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed,
                                               std::size_t packed_bytes);
 
-// W to the nearest codes, as "op": "quantize_weight" does it on the GPU, with the same bits:
-// pack_weights() of the result is what that kernel writes. `w` is [N, K] row-major in spec.dtype,
-// its bits; docs/spec.md defines the arithmetic. Throws Error(kUsage) when `w` has not N * K
-// values, Error(kUnsupported) for codes, scales or zero points that it makes none of. Scales in two
-// levels, which no kernel makes, are made here alone.
+// W, [N, K] row-major, the bits of spec.dtype, to the nearest codes: the bits of a quantize_weight
+// kernel (docs/spec.md). Scales in two levels are made here alone. Throws Error(kUsage) for another
+// size, Error(kUnsupported) for codes, scales or zero points that it makes none of.
 HEDDLE_EXPORT QuantizedWeights quantize_weights(const WeightOpSpec& spec,
                                                 const std::vector<std::uint16_t>& w);
 

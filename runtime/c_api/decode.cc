@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "generator/decode/request_json.h"
-#include "heddle/c/decode.h"
+#include "generator/decode/requests.h"
+#include "heddle/c/plan.h"
 #include "runtime/c_api/handles.h"
 
 struct heddle_decode_plan {

@@ -1,7 +1,9 @@
-// The errors of the C API: the last one of each thread, and copies of it that callers own.
+// The errors of the C API: the last one of each thread.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "heddle/version.h"
@@ -16,6 +18,7 @@ struct LastError {
   std::string message;
   std::string log;
   std::vector<Problem> problems;
+  std::string json;  // once it was asked for
 };
 
 namespace {
@@ -54,15 +57,35 @@ heddle_status keep_texts(heddle_status status, const char* code, const char* mes
                          const char* log, const std::vector<Problem>& problems = {}) noexcept {
   LastError& last = last_error();
   try {
-    last = {status, code, message, log, problems};
+    last = {status, code, message, log, problems, ""};
   } catch (...) {
     last.status = status;
     last.code.clear();
     last.message.clear();
     last.log.clear();
     last.problems.clear();
+    last.json.clear();
   }
   return status;
+}
+
+std::string error_json(const LastError& error) {
+  auto problems = nlohmann::ordered_json::array();
+  for (const Problem& problem : error.problems) {
+    nlohmann::ordered_json one{{"message", problem.message}};
+    if (!problem.pointer.empty()) one["pointer"] = problem.pointer;
+    if (!problem.value.empty()) one["value"] = problem.value;
+    if (!problem.allowed.empty()) one["allowed"] = problem.allowed;
+    if (!problem.hint.empty()) one["hint"] = problem.hint;
+    problems.push_back(std::move(one));
+  }
+  const nlohmann::ordered_json json{{"status", heddle_status_name(error.status)},
+                                    {"code", error.code},
+                                    {"message", error.message},
+                                    {"log", error.log},
+                                    {"problems", std::move(problems)}};
+  // Messages may quote bytes of the caller's that are no UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -147,15 +170,7 @@ void fill(const std::string& from, char* text, std::size_t capacity, std::size_t
 
 }  // namespace heddle::c_api
 
-struct heddle_error {
-  heddle::c_api::LastError error;
-};
-
-using heddle::c_api::guarded;
 using heddle::c_api::last_error;
-using heddle::c_api::need;
-using heddle::c_api::text_of;
-using heddle::c_api::write_struct;
 
 const char* heddle_status_name(heddle_status status) {
   static const char* const names[] = {"ok",      "spec",      "unsupported",  "usage",
@@ -170,43 +185,13 @@ const char* heddle_error_code(void) { return last_error().code.c_str(); }
 const char* heddle_error_message(void) { return last_error().message.c_str(); }
 const char* heddle_error_log(void) { return last_error().log.c_str(); }
 
-heddle_status heddle_error_create(heddle_error** error) {
-  return guarded([&] {
-    need(error, "error");
-    *error = nullptr;
-    const heddle::c_api::LastError& last = last_error();
-    if (last.status == HEDDLE_OK && last.message.empty()) return;
-    *error = new heddle_error{last};
-  });
-}
-
-void heddle_error_destroy(heddle_error* error) { delete error; }
-
-heddle_status heddle_error_get(const heddle_error* error, heddle_error_info* info) {
-  return guarded([&] {
-    need(error, "error");
-    heddle_error_info values = {};
-    values.problem_count = error->error.problems.size();
-    values.code = text_of(error->error.code);
-    values.message = text_of(error->error.message);
-    values.log = text_of(error->error.log);
-    values.status = error->error.status;
-    write_struct(values, info, "heddle_error_info");
-  });
-}
-
-heddle_status heddle_error_problem(const heddle_error* error, size_t index,
-                                   heddle_error_problem_info* info) {
-  return guarded([&] {
-    need(error, "error");
-    heddle::c_api::need_index(index, error->error.problems.size(), "index");
-    const heddle::Problem& problem = error->error.problems[index];
-    heddle_error_problem_info values = {};
-    values.pointer = text_of(problem.pointer);
-    values.message = text_of(problem.message);
-    values.value = text_of(problem.value);
-    values.allowed = text_of(problem.allowed);
-    values.hint = text_of(problem.hint);
-    write_struct(values, info, "heddle_error_problem_info");
-  });
+const char* heddle_error_json(void) {
+  heddle::c_api::LastError& last = heddle::c_api::last_error();
+  // Short texts need no memory: what is left if there is none for the whole.
+  try {
+    if (last.json.empty()) last.json = heddle::c_api::error_json(last);
+  } catch (...) {
+    return "{}";
+  }
+  return last.json.c_str();
 }

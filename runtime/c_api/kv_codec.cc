@@ -1,6 +1,4 @@
 // The C API of quantising K and V on the host.
-#include "heddle/inspect/kv_codec.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/c/kv.h"
+#include "heddle/c/weights.h"
+#include "heddle/kv_cache.h"
 #include "heddle/model.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/kv.h"

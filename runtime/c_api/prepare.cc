@@ -1,6 +1,5 @@
 // The C API of kernels of which the urgent ones are made first.
-#include "heddle/c/prepare.h"
-
+#include "heddle/heddle.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "generator/decode/decode_text.h"
+#include "generator/decode/requests.h"
 #include "generator/render/digest.h"
 #include "generator/render/template_text.h"
 

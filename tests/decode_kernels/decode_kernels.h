@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/inspect/source.h"
 

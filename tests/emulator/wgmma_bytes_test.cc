@@ -7,6 +7,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
+#include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_bytes_kernels.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "generator/decode/integer_code.h"
+#include "generator/decode/requests.h"
 #include "heddle/error.h"
 #include "tests/byte_gemm.h"
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "generator/decode/requests.h"
 #include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"
 

@@ -1,6 +1,7 @@
 // Every plan that can be made is proven. The plans are dealt to shards that run side by side.
 #include <gtest/gtest.h>
 
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

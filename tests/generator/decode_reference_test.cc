@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "generator/decode/requests.h"
 #include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"
 

@@ -5,6 +5,7 @@
 
 #include "generator/decode/encode_moves.h"
 #include "generator/decode/encode_text.h"
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/decode/requests.h"
 #include "generator/planner/choose.h"
 #include "generator/spec/byte_meaning.h"
 #include "heddle/inspect/decode_plan.h"

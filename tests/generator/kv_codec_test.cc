@@ -1,5 +1,4 @@
 // The host's codec of a cache: what its codes mean, how near they are, and the cases at the edge.
-#include "heddle/inspect/kv_codec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // The fast way to pack whole chunks against write_code, element by element.
+#include "generator/decode/requests.h"
 #include "generator/layout/pack_pairs.h"
 
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "generator/decode/requests.h"
 #include "generator/layout/pack_pairs.h"
 #include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"

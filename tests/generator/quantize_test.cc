@@ -8,6 +8,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "generator/decode/requests.h"
 #include "heddle/error.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/decode/requests.h"
 #include "generator/operations/gemm/gemm.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"

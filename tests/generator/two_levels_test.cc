@@ -9,6 +9,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
+#include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"

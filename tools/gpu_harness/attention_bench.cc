@@ -6,7 +6,6 @@
 
 #include "generator/kv/kv_rule.h"
 #include "heddle/decode_attention.h"
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/bench_cache.h"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
-#include "heddle/inspect/kv_codec.h"
+#include "heddle/kv_cache.h"
 #include "tools/gpu_harness/attention_tensor.h"
 #include "tools/gpu_harness/poison.h"
 

@@ -2,6 +2,7 @@
 
 #include "checkpoint/half_convert.h"
 #include "generator/decode/float16.h"
+#include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"
 #include "tools/gpu_harness/stored_scale.h"
 

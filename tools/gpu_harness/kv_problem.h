@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
 #include "heddle/spec.h"
 

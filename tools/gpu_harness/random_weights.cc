@@ -8,6 +8,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
+#include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/plain_sizes.h"
 #include "heddle/inspect/decode_plan.h"

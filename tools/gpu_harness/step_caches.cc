@@ -5,7 +5,6 @@
 #include <numeric>
 #include <random>
 
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
 
 namespace heddle {

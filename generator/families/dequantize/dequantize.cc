@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "generator/decode/decode_text.h"
+#include "generator/decode/requests.h"
 #include "generator/families/all.h"
 #include "generator/families/configuration.h"
 #include "generator/families/dequantize/dequantize_config.h"

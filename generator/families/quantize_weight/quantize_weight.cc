@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "generator/decode/float16.h"
+#include "generator/decode/requests.h"
 #include "generator/families/all.h"
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/configuration.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "generator/decode/encode_moves.h"
+#include "generator/decode/requests.h"
 #include "generator/families/all.h"
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/configuration.h"

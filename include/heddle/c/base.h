@@ -23,15 +23,11 @@ typedef struct heddle_text {
 
 /* ---- Structs that grow ----------------------------------------------------------------------- */
 
-/* Such a struct starts with struct_size, which the caller sets to the sizeof of its own header; new
- * fields are added at the end. A program and a library of different versions therefore agree:
- *   The caller's struct is smaller than the library's: what it lacks has its default when it is
- *     read, and is not written.
- *   It is larger: when it is read, bytes that this library does not know must be zero, or it is
- *     refused, because the caller asks for something that this library does not do. When it is
- *     written, they are set to zero.
- * A size below that of the first version, or above HEDDLE_MAX_STRUCT_SIZE, is refused
- * ("api.struct_size"). Set all of a struct to zero before its fields are set. */
+/* Such a struct starts with struct_size, the sizeof of the caller's header; new fields are added at
+ * the end. What a smaller one lacks has its default. The bytes that a larger one has more must be
+ * zero where it is read, and are set to zero where it is written; else, and for a size below that
+ * of the first version or above HEDDLE_MAX_STRUCT_SIZE, the call is refused ("api.struct_size").
+ * Set all of a struct to zero before its fields are set. */
 #define HEDDLE_MAX_STRUCT_SIZE 4096
 
 /* ---- Handles --------------------------------------------------------------------------------- */
@@ -52,7 +48,6 @@ typedef struct heddle_build heddle_build;             /* compiled kernels of a l
 typedef struct heddle_model heddle_model; /* the layers of a config.json and their specs */
 typedef struct heddle_tuned_tables heddle_tuned_tables;   /* measured kernels, by GPU */
 typedef struct heddle_plain_weights heddle_plain_weights; /* quantised weights in host memory */
-typedef struct heddle_error heddle_error;                 /* why a call failed */
 
 /* ---- Statuses -------------------------------------------------------------------------------- */
 
@@ -80,40 +75,16 @@ HEDDLE_EXPORT const char* heddle_version(void);
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Of the last call of this thread that failed, or that had no device to tell of
- * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails. A
- * stable identifier such as "launch.misaligned", a sentence for people, and for compile errors the
- * compiler's log with numbered source lines. Never null. */
+ * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails,
+ * never null. A stable identifier such as "launch.misaligned"; a sentence for people, or a line for
+ * each problem; for compile errors the compiler's log with numbered source lines. */
 HEDDLE_EXPORT const char* heddle_error_code(void);
 HEDDLE_EXPORT const char* heddle_error_message(void);
 HEDDLE_EXPORT const char* heddle_error_log(void);
-
-/* The same error as an object that outlives the thread's next calls and may go to other threads.
- * The thread keeps its own. *error is null if no call of the thread has failed yet. */
-HEDDLE_EXPORT heddle_status heddle_error_create(heddle_error** error);
-HEDDLE_EXPORT void heddle_error_destroy(heddle_error* error);
-
-typedef struct heddle_error_info {
-  size_t struct_size;
-  size_t problem_count; /* at least 1 for a spec, a config or a table that was refused */
-  heddle_text code;
-  heddle_text message; /* a line for each problem: the first 50, and how many more there are */
-  heddle_text log;
-  heddle_status status; /* what the call returned */
-  int32_t reserved;     /* 0 */
-} heddle_error_info;
-HEDDLE_EXPORT heddle_status heddle_error_get(const heddle_error* error, heddle_error_info* info);
-
-/* One thing that is wrong. All but the message may be empty. */
-typedef struct heddle_error_problem_info {
-  size_t struct_size;
-  heddle_text pointer; /* JSON pointer (RFC 6901) into the text that was refused */
-  heddle_text message; /* a sentence without the pointer */
-  heddle_text value;   /* the offending value as JSON text */
-  heddle_text allowed; /* what would be accepted */
-  heddle_text hint;    /* a near miss: "did you mean \"group_size\"?" */
-} heddle_error_problem_info;
-HEDDLE_EXPORT heddle_status heddle_error_problem(const heddle_error* error, size_t index,
-                                                 heddle_error_problem_info* info);
+/* All of it as JSON: {"status", "code", "message", "log", "problems"}. A problem has a "message"
+ * without its place and, each where it is known, the "pointer" (RFC 6901) into the text that was
+ * refused, the offending "value" as JSON text, what is "allowed", and a "hint". */
+HEDDLE_EXPORT const char* heddle_error_json(void);
 
 /* Device memory, aligned to 16 bytes. Null and 0 for what the spec does not ask for. */
 typedef struct heddle_input {

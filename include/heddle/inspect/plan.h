@@ -26,8 +26,7 @@ class Family;              // generator/families/family.h
 class ConfigurationValue;  // generator/families/configuration.h
 struct MeasuredCosts;      // generator/planner/measured_costs.h
 
-// The values that a kernel's template is compiled with: the configuration struct of a family of
-// kernels. Immutable; copies share it.
+// The configuration struct that a kernel's template is compiled with. Immutable; copies share it.
 class HEDDLE_EXPORT Configuration {
  public:
   Configuration() = default;
@@ -41,10 +40,9 @@ class HEDDLE_EXPORT Configuration {
   std::shared_ptr<const ConfigurationValue> value_;
 };
 
-// What entry points take. A plan says of each kernel which of these, in which order.
+// What entry points take, in the order of PlannedKernel::arguments.
 enum class KernelArgument {
-  kTokenMap,     // X as a tensor map, whose boxes have PlannedKernel::box_tokens tokens; codes of
-                 // eight bits in pairs
+  kTokenMap,     // X as a tensor map of boxes of box_tokens tokens; codes of 8 bits in pairs
   kX,            // [M, K]
   kWeights,      // packed, or those of a checkpoint
   kXScales,      // of X of eight bits: FP32, [M] or one
@@ -65,16 +63,15 @@ enum class KernelArgument {
   kM,           // int32
   kSchedule,    // int32: KernelLaunch::schedule
   kParameters,  // one struct that holds all arguments of a launch
-  kXScaleMap,   // x_scales of groups as a tensor map of words, whose boxes always have
-                // PlannedKernel::box_tokens tokens
+  kXScaleMap,   // x_scales of groups as a tensor map of words in boxes of box_tokens tokens
   kYScales,     // of Y of eight bits
 };
 
 // One compiled kernel.
 struct PlannedKernel {
   std::string name;  // the entry point's name
-  // The sizes that it serves: of a gemm and of row_transform M; of decode_attention the tokens that
-  // a sequence may have, as far as the block table allows.
+  // The sizes that it serves, inclusive: M; of decode_attention the tokens that a sequence may
+  // have.
   std::int64_t size_min = 1;
   std::int64_t size_max = 1;
   const Family* family = nullptr;
@@ -82,10 +79,9 @@ struct PlannedKernel {
   int threads = 0;        // of a thread block
   int shared_bytes = 0;   // dynamic
   int blocks_per_sm = 1;  // what the register budget is set for
-  // The kernel may start before the one before it in the stream has ended; it waits itself.
+  // Uses programmatic dependent launch: it waits itself for the kernel before it in the stream.
   bool starts_early = false;
-  // kTokenMap: tokens of a box, and whether a launch with fewer has boxes of all of its tokens:
-  // what a box has outside of X is slow to come.
+  // kTokenMap: tokens of a box; with fits_box a launch with fewer has boxes of all of its tokens.
   int box_tokens = 0;
   bool fits_box = false;
   bool takes(KernelArgument argument) const noexcept {
@@ -118,20 +114,18 @@ inline constexpr int kWorkspaceCounterBytes = 65536;
 struct HEDDLE_EXPORT Plan {
   Spec spec;
   Target target;
-  // Set for operations with weights; of a gemm with X of eight bits no weight is decoded, and the
-  // decode plan has no elements.
+  // Set for operations with weights. Without elements where no weight is decoded.
   DecodePlan decode;
   WeightLayout layout;
-  // Ascending, contiguous ranges of sizes: of a gemm and of row_transform they cover shape.m.
+  // Ascending, contiguous ranges of sizes, which cover shape.m where the operation has one.
   std::vector<PlannedKernel> kernels;
   // Kernels that run before that of every size: of a gemm with act-order the gather of X.
   std::vector<PlannedKernel> before;
-  // What a tuned table says about the time that a gemm's kernels take on this GPU. Null: it says
-  // nothing, so the parameters of the families have their built-in values.
+  // What a tuned table says about the time of a gemm's kernels on this GPU. Null: nothing.
   std::shared_ptr<const MeasuredCosts> costs;
   std::vector<std::string> reasons;  // why each decision was made, for people
 
-  // All kernels are counted through: first `kernels`, then `before`.
+  // Kernels are counted through: first `kernels`, then `before`.
   std::size_t kernel_count() const noexcept { return kernels.size() + before.size(); }
   const PlannedKernel& kernel(std::size_t index) const noexcept {
     return index < kernels.size() ? kernels[index] : before[index - kernels.size()];
@@ -140,7 +134,7 @@ struct HEDDLE_EXPORT Plan {
   std::size_t kernel_for(std::int64_t size) const noexcept;
   // What a launch of kernel(index) is. Precondition: it serves the size.
   KernelLaunch launch(std::size_t index, const LaunchSize& size) const noexcept;
-  // Bytes of zero-initialised device memory that a launch with M needs; 0 if none. See Kernel.
+  // Bytes of workspace that a launch with M needs; 0 if none. See Kernel.
   std::size_t workspace_bytes(std::int64_t m) const noexcept;
   // The most for any M of the spec.
   std::size_t max_workspace_bytes() const noexcept;
@@ -148,19 +142,16 @@ struct HEDDLE_EXPORT Plan {
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// What the plan's kernels decode by: plan.decode and those of its variations that they use. Empty
-// where they decode nothing.
+// What the kernels decode by, each plan once; empty where they decode nothing.
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
-// Error(kUsage, "target.invalid") for a target with facts that no GPU has (heddle/target.h). With
-// the tables of measured kernels that come with Heddle.
+// Error(kUsage, "target.invalid") for facts that no GPU has. With the tuned tables that come with
+// Heddle.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);
-// The same with these tables instead. An entry decides for its range of M if its family's version
-// is this library's and the family has such a kernel for the spec; the plan's reasons say which
-// entries were used, and why others were not. A spec that sets a tile or a path is planned without
-// entries. Costs whose version is this library's take the place of the built-in values wherever a
-// kernel is chosen by its predicted time.
+// With these tables instead. An entry decides for its range of M if its version is this library's
+// and the family has such a kernel for the spec; the plan's reasons tell. A spec that sets a tile
+// or a path is planned without entries.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables);
 
 // Every decision in words, for people; the text is not a stable format.

@@ -222,7 +222,7 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   NULLS(heddle_quantize_weights, {HEDDLE_TEXT(kQuantizeText), memory, sizeof memory, &new_weights});
   NULLS(heddle_plain_weights_get, {nullptr, unread<heddle_quantized_weights>()}, {1});
 
-  // model.h, checkpoint.h, errors
+  // model.h, checkpoint.h
   heddle_model* new_model = nullptr;
   NULLS(heddle_model_create, {unread<heddle_model_texts>(), &new_model});
   NULLS(heddle_model_create_cache, {"{}", 2, "{}", 2, &new_model});
@@ -252,10 +252,6 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   NULLS(heddle_uploader_read, {uploader, nullptr, "a", 1, {}}, {2});
   NULLS(heddle_uploader_write, {nullptr, nullptr, 1, {}}, {1});
   NULLS(heddle_uploader_finish, {uploader});
-  heddle_error* new_error = nullptr;
-  NULLS(heddle_error_create, {&new_error});
-  NULLS(heddle_error_get, {nullptr, unread<heddle_error_info>()}, {1});
-  NULLS(heddle_error_problem, {nullptr, 0, unread<heddle_error_problem_info>()}, {2});
 
   // No function is left out.
   std::set<std::string> declared;
@@ -287,7 +283,6 @@ TEST(NullHandles, AreDestroyedWithoutHarm) {
   heddle_decode_plan_destroy(nullptr);
   heddle_checkpoint_destroy(nullptr);
   heddle_uploader_destroy(nullptr);
-  heddle_error_destroy(nullptr);
 }
 
 }  // namespace

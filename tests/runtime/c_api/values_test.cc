@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "generator/decode/request_json.h"
+#include "generator/decode/requests.h"
 #include "generator/families/family.h"
 #include "generator/model/layer_json.h"
 #include "generator/model/model_json.h"
 #include "heddle/inspect/decode_plan.h"
-#include "heddle/inspect/kv_codec.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "heddle/kv_cache.h"
@@ -204,9 +204,9 @@ TEST(CApiValues, OfLayoutsCachesAndTargetsInAPlan) {
                  {"tensor_tflops", target.at("tensor_tflops"), plan.target.tensor_tflops},
                  {"launch_us", target.at("launch_us"), plan.target.launch_us}});
     // The facts are those of heddle_target_create_from_info().
-    for (const char* const fact : {"name", "minor", "sm_count", "shared_per_block", "shared_per_sm",
-                                   "registers_per_sm", "threads_per_sm", "memory_gb_per_s",
-                                   "sm_mhz"}) {
+    for (const char* const fact :
+         {"name", "minor", "sm_count", "shared_per_block", "shared_per_sm", "registers_per_sm",
+          "threads_per_sm", "memory_gb_per_s", "sm_mhz"}) {
       EXPECT_TRUE(target.contains(fact)) << fact;
     }
     if (plan.spec.has_weight()) {
@@ -266,7 +266,7 @@ TEST(CApiValues, OfLayoutsCachesAndTargetsInAPlan) {
   }
 }
 
-// The formulas of heddle/c/kv.h.
+// The formulas of heddle/c/weights.h.
 TEST(CApiValues, OfPlacesInACache) {
   for (const char* const order : {"hnd", "nhd"}) {
     for (const char* const granularity : {"token", "head", "channel"}) {
