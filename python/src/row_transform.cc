@@ -89,7 +89,7 @@ void bind_row_transform(nb::module_& m) {
       "read and replaced by X + residual. weight, bias: [columns]. m, x_stride, y_stride "
       "(elements): only of a DeviceMemory.\n\n"
       "Of a y of 8 bits: pre_scale: [columns] of input.dtype. tensor_scale: one float32, read. "
-      "scales, written: with granularity token [M] float32, with group the memory of a matrix "
+      "scales: written; with granularity token [M] float32, with group the memory of a matrix "
       "whose lines are scale_stride scales apart; without scale_stride they are dense. "
       "zero_points: [M] int32, written.",
       nb::arg("x").none(), nb::arg("y").none(), nb::arg("residual") = nb::none(),

@@ -1,6 +1,7 @@
 #include "heddle/weight_kernels.h"
 
 #include <cstdint>
+#include <string>
 
 #include "bindings.h"
 #include "heddle/error.h"
@@ -84,13 +85,26 @@ Launch check_quantize(const QuantizeWeightKernel& kernel, nb::handle w, nb::hand
   return make_launch(kernel, args, &arguments);
 }
 
-constexpr const char* kDoc =
-    "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes.\n\n"
-    "weights: packed weights, [bytes] uint8, or a checkpoint's qweight, int32: AWQ [K, N * bits / "
-    "32], GPTQ [K * bits / 32, N]. Of a checkpoint also scales: [G, N] of the weight's "
-    "scale_dtype, and zeros: its qzeros, [G, N * bits / 32] int32. group_index (to dequantise "
-    "GPTQ), permutation (all else): [K] int32, with act_order. w: [N, K] of the 16-bit type of the "
-    "spec. packed: [bytes] uint8, in Heddle's layout.";
+constexpr const char* kChecks =
+    "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes.\n\n";
+// The tensors of a checkpoint, after what the operation says of `weights`.
+constexpr const char* kCheckpoint =
+    "a checkpoint's qweight, int32: AWQ [K, N * bits / 32], GPTQ [K * bits / 32, N], with scales: "
+    "[G, N] of the weight's scale_dtype, and zeros: its qzeros, [G, N * bits / 32] int32. ";
+constexpr const char* kPackedDoc = "packed: [bytes] uint8, in Heddle's layout.";
+
+std::string dequantize_doc() {
+  return std::string(kChecks) + "weights: packed weights, [bytes] uint8, or " + kCheckpoint +
+         "With act_order group_index: [K] int32, of GPTQ, or permutation: [K] int32, of packed "
+         "weights. w: [N, K] of the spec's output.dtype.";
+}
+std::string repack_doc() {
+  return std::string(kChecks) + "weights: " + kCheckpoint +
+         "permutation: [K] int32, with act_order. " + kPackedDoc;
+}
+std::string quantize_doc() {
+  return std::string(kChecks) + "w: [N, K] of the spec's input.dtype. " + kPackedDoc;
+}
 
 }  // namespace
 
@@ -100,21 +114,21 @@ void bind_weight_kernels(nb::module_& m) {
   add_launches(dequantize, &check_dequantize,
                "weights: object, w: object, scales: object = None, zeros: object = None, "
                "group_index: object = None, permutation: object = None",
-               kDoc, nb::arg("weights").none(), nb::arg("w").none(), nb::arg("scales") = nb::none(),
-               nb::arg("zeros") = nb::none(), nb::arg("group_index") = nb::none(),
-               nb::arg("permutation") = nb::none());
+               dequantize_doc().c_str(), nb::arg("weights").none(), nb::arg("w").none(),
+               nb::arg("scales") = nb::none(), nb::arg("zeros") = nb::none(),
+               nb::arg("group_index") = nb::none(), nb::arg("permutation") = nb::none());
   auto repack =
       bind_handle<RepackKernel>(m, "RepackKernel", "A checkpoint's weights to packed weights.");
   add_launches(repack, &check_repack,
                "weights: object, packed: object, scales: object = None, zeros: object = None, "
                "permutation: object = None",
-               kDoc, nb::arg("weights").none(), nb::arg("packed").none(),
+               repack_doc().c_str(), nb::arg("weights").none(), nb::arg("packed").none(),
                nb::arg("scales") = nb::none(), nb::arg("zeros") = nb::none(),
                nb::arg("permutation") = nb::none());
   auto quantize = bind_handle<QuantizeWeightKernel>(m, "QuantizeWeightKernel",
                                                     "16-bit floats to packed weights.");
-  add_launches(quantize, &check_quantize, "w: object, packed: object", kDoc, nb::arg("w").none(),
-               nb::arg("packed").none());
+  add_launches(quantize, &check_quantize, "w: object, packed: object", quantize_doc().c_str(),
+               nb::arg("w").none(), nb::arg("packed").none());
 }
 
 }  // namespace heddle::python
