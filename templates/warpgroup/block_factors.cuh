@@ -34,7 +34,7 @@ struct WgmmaBlockFactors {
   // needed: they may come from the L2 cache. Only gates and ups are of two blocks. Past the end of
   // W zeros, of K any.
   __device__ __forceinline__ void load(int r, int chunk) {
-    const int tile = S::kTokenRows ? 2 * r : r;
+    const int tile = Config::value.has_token_rows() ? 2 * r : r;
     next[r] = {};
     if (S::kRowsMayEnd && tile >= row_tiles) return;
     const int of_k = chunk < chunks ? chunk : chunks - 1;
@@ -54,8 +54,8 @@ struct WgmmaBlockFactors {
   static __device__ __forceinline__ OfTwoTokens tokens(u32 stage, int chunk_of_stage, int tokens,
                                                        int t, int chunk) {
     const int box = chunk_of_stage * S::kBoxes + tokens / S::kBoxTokens;
-    const u64 two =
-        load_shared_8(stage + box * S::kFactorBoxBytes + 4 * (tokens % S::kBoxTokens) + 8 * t);
+    const u64 two = load_shared_8(stage + box * Config::value.factor_box_bytes() +
+                                  4 * (tokens % S::kBoxTokens) + 8 * t);
     return {factor(static_cast<u32>(two), chunk), factor(static_cast<u32>(two >> 32), chunk)};
   }
 
@@ -63,7 +63,8 @@ struct WgmmaBlockFactors {
   static __device__ __forceinline__ float token(u32 stage, int chunk_of_stage, int box,
                                                 int token_of_box, int chunk) {
     const int boxes = chunk_of_stage * S::kBoxes + box;
-    return factor(load_shared_4(stage + boxes * S::kFactorBoxBytes + 4 * token_of_box), chunk);
+    return factor(
+        load_shared_4(stage + boxes * Config::value.factor_box_bytes() + 4 * token_of_box), chunk);
   }
 
  private:

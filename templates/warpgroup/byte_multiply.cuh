@@ -37,7 +37,7 @@ struct WgmmaByteMultiply {
   static constexpr u32 kSliceUnits = S::kTileTokens / kSlices * 128 / 16;
   static constexpr u32 kRowTileUnits = 64 * 128 / 16;
 
-  static constexpr bool kScales = S::kScalesBlocks;
+  static constexpr bool kScales = Config::value.scales_blocks();
   static_assert(!kScales || kPromotes, "sums are scaled where they are promoted");
 
   WgmmaRelease<Config> release;
@@ -59,7 +59,8 @@ struct WgmmaByteMultiply {
         warpgroup(warpgroup),
         warp(warp),
         lane(lane),
-        row_block(S::kSplitsColumns || S::kTokenRows ? 0 : 4 * S::kRowTiles * warpgroup),
+        row_block(
+            S::kSplitsColumns || Config::value.has_token_rows() ? 0 : 4 * S::kRowTiles * warpgroup),
         first_chunk(kSharesChunks ? warpgroup : 0),
         first_step(S::kSplitsChunks ? kHalfSteps * warpgroup : 0) {
 #pragma unroll
@@ -124,7 +125,7 @@ struct WgmmaByteMultiply {
     const u64 rows =
         wgmma_columns(stage.weights() + of_stage * S::kChunkBytes) + kStepUnits * first_step;
     const u64 columns = stage.columns() + of_stage * (S::kHalfBytes / 16) + kStepUnits * first_step;
-    if constexpr (S::kTokenRows) {
+    if constexpr (Config::value.has_token_rows()) {
       multiply_token_rows(stage, rows, columns, of_stage, chunk);
     } else {
       multiply_row_tiles(stage, rows, columns, of_stage, chunk);
@@ -198,14 +199,15 @@ struct WgmmaByteMultiply {
   __device__ __forceinline__ void multiply_slice(A a, B b, u64 rows, u64 columns) {
 #pragma unroll
     for (float& v : chunk_sum) pin(v);
-    if constexpr (S::kPingPong) ping_pong.wait(release.memory, warpgroup);
+    if constexpr (Config::value.ping_pongs()) ping_pong.wait(release.memory, warpgroup);
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       wgmma(a, b, chunk_sum, rows + kStepUnits * step, columns + kStepUnits * step, step > 0);
     }
     wgmma_commit();
-    if constexpr (S::kPingPong) ping_pong.pass(release.memory, warpgroup, release.is_first_lane);
+    if constexpr (Config::value.ping_pongs())
+      ping_pong.pass(release.memory, warpgroup, release.is_first_lane);
     wgmma_wait<0>();
 #pragma unroll
     for (float& v : chunk_sum) pin(v);

@@ -1,10 +1,31 @@
-// The configuration of a GEMM by wgmma (warpgroup.cuh). A kernel serves every shape of W that it is
-// launched with: what its text depends on of N, K and M are the members that say so.
+// The configuration of a GEMM by wgmma (warpgroup.cuh).
 #pragma once
 
 #include "steps/config.h"
 
 namespace heddle::device {
+
+// What the matrix instruction multiplies. kHalf: weights decoded to 16 bits, and tokens of 16 bits.
+// kDecodedBytes: weights decoded to eight bits, and tokens of eight. kBytes: codes of eight bits as
+// they are, both from shared memory.
+HEDDLE_ENUM(WgmmaOperands, kHalf, kDecodedBytes, kBytes);
+
+// How thread blocks of a launch may share the K of a tile. kParts: by way of the workspace. kPairs:
+// also two of them as a pair that exchanges sums in shared memory, and always so where a tile has
+// all tokens.
+HEDDLE_ENUM(TileSharing, kNone, kParts, kPairs);
+
+// How a tile ends, i.e. which of the policies in store.cuh takes its sums to Y.
+HEDDLE_ENUM(TileEnd, kFloats, kRounded, kTokenRows, kFoundScales, kFoundRows, kFoundTokens);
+
+// What the text has of N, K and M. A kernel serves every shape of W of which these are true.
+struct WarpgroupEnds {
+  bool one_token_tile;  // a tile has all tokens of a launch
+  bool rows_may_end;    // the last blocks' rows do: N is no multiple of cluster_rows()
+  int last_chunks;      // of the last stage, where K leaves it fewer; else 0
+
+  HEDDLE_FIELDS(one_token_tile, rows_may_end, last_chunks)
+};
 
 // A tile is tile_n rows of W by tile_m tokens. A stage is stage_chunks chunks of every row block of
 // the tile, or half a chunk of each. What a warpgroup that multiplies owns:
@@ -24,31 +45,34 @@ struct WarpgroupConfig {
   PackedWeights weights;
   Scaling scaling;
   EpilogueConfig epilogue;
-  bool byte_tokens;      // tokens are codes of eight bits
-  bool byte_operands;    // so are weights: both are multiplied as they are
+  WgmmaOperands operands;
   bool promotes;         // sums of 128 columns are added in FP32
   bool scale_per_token;  // else one scale for all tokens
   bool token_zeros;      // tokens have zero points, which meet the sums of the rows' codes
   bool e8m0_scales;      // ScaleMode::kBlock: tokens' factors are bytes of words, else FP32
   int tile_m;            // tokens of a tile
   int tile_n;            // rows of W of a tile
-  bool one_token_tile;   // a tile has all tokens of a launch
-  bool rows_may_end;     // the last blocks' rows do: N is no multiple of cluster_rows()
   int stage_chunks;      // of a row block
-  int last_chunks;       // of the last stage, where K leaves it fewer; else 0
   bool half_stages;      // a stage is half of a chunk
   int stages;            // of the ring in shared memory
   int stages_ahead;      // whose weights are copied before griddepcontrol.wait
   int warpgroups;        // that multiply: 2 or 4
   int cluster;           // thread blocks that read the same tokens once
-  bool shares_tiles;     // several blocks may share the K of a tile
-  bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
-  int step_tiles;        // decoded at a time: tiles of 16 columns, of byte tokens 32
-  int decoded_sets;      // sets of registers that they are decoded into one after the other
+  TileSharing sharing;
+  int step_tiles;  // decoded at a time: tiles of 16 columns, of byte tokens 32
+  WarpgroupEnds ends;
 
   static constexpr int kRowTile = 64;      // rows of a matrix instruction
   static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
   static constexpr int kManyTokens = 128;  // sums of more leave few registers
+  // Sets of registers that weights are decoded into one after the other.
+  static constexpr int kDecodedSets = 2;
+
+  // Whether tokens are codes of eight bits, and whether weights are multiplied as such, too.
+  HEDDLE_BOTH constexpr bool byte_tokens() const { return operands != WgmmaOperands::kHalf; }
+  HEDDLE_BOTH constexpr bool byte_operands() const { return operands == WgmmaOperands::kBytes; }
+  HEDDLE_BOTH constexpr bool shares_tiles() const { return sharing != TileSharing::kNone; }
+  HEDDLE_BOTH constexpr bool shares_in_pairs() const { return sharing == TileSharing::kPairs; }
 
   // Whether sums of 128 columns are scaled, each by its token's factor and its block's.
   HEDDLE_BOTH constexpr bool scales_blocks() const { return scaling.mode == ScaleMode::kBlock; }
@@ -70,9 +94,9 @@ struct WarpgroupConfig {
 
   // A stage: tokens [boxes of columns][tile_m][128 bytes], each token's swizzled; weights
   // [tile_n / 16][stage_chunks] chunks, or of one the words of half of its columns and all of its
-  // scales and zero points; of byte_operands [stage_chunks][tile_n][128 bytes], swizzled.
+  // scales and zero points; of byte_operands() [stage_chunks][tile_n][128 bytes], swizzled.
   HEDDLE_BOTH constexpr int column_boxes() const {
-    return (byte_tokens ? 1 : 2) * stage_chunks / (half_stages ? 2 : 1);
+    return (byte_tokens() ? 1 : 2) * stage_chunks / (half_stages ? 2 : 1);
   }
   HEDDLE_BOTH constexpr int token_bytes() const { return column_boxes() * tile_m * 128; }
   HEDDLE_BOTH constexpr int half_word_bytes() const { return 128 * weights.bits; }
@@ -104,11 +128,11 @@ struct WarpgroupConfig {
 
   // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
   // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
-  // each of four gets; with byte_tokens the rest is for stages. Or those that it gives to the
+  // each of four gets; with byte_tokens() the rest is for stages. Or those that it gives to the
   // other warpgroup, as they lie in its registers.
   static constexpr int kPassRow = kRowTile + 4;
   HEDDLE_BOTH constexpr bool has_small_passes() const {
-    return has_many_tokens() || has_four() || (byte_tokens && !splits_columns());
+    return has_many_tokens() || has_four() || (byte_tokens() && !splits_columns());
   }
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? rounded_tokens() / 2 : 32);
@@ -118,7 +142,7 @@ struct WarpgroupConfig {
   // through shared memory: [rounded_tokens()][kRoundedRow]. Each pass waits for the warps twice;
   // codes of eight bits, whose tiles take half as long, have half as many.
   HEDDLE_BOTH constexpr int rounded_tokens() const {
-    return (byte_tokens && has_many_tokens()) || has_token_rows() ? 64 : 32;
+    return (byte_tokens() && has_many_tokens()) || has_token_rows() ? 64 : 32;
   }
   static constexpr int kRoundedRow = kRowTile + 8;
   HEDDLE_BOTH constexpr bool rounds_first() const {
@@ -140,6 +164,13 @@ struct WarpgroupConfig {
     const bool one_tile = tile_m == 2 * kRowTile && !splits_columns();
     return scales_blocks() && (two_tiles || one_tile) && (rounds_first() || finds_in_registers());
   }
+  HEDDLE_BOTH constexpr TileEnd tile_end() const {
+    if (finds_in_registers()) return has_token_rows() ? TileEnd::kFoundTokens : TileEnd::kFoundRows;
+    if (epilogue.finds_scales) return TileEnd::kFoundScales;
+    if (has_token_rows()) return TileEnd::kTokenRows;
+    return rounds_first() ? TileEnd::kRounded : TileEnd::kFloats;
+  }
+
   // Codes on their way to Y where finds_in_registers(): two passes of a warpgroup,
   // [rounded_tokens()][kCodeRow] bytes each; of tokens that are rows 16 of each warp,
   // [16][kTokenCodeRow].
@@ -171,19 +202,19 @@ struct WarpgroupConfig {
 
   // The scale of each of a warpgroup's tokens, then its zero point.
   HEDDLE_BOTH constexpr int token_value_bytes() const {
-    return !byte_tokens || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
+    return !byte_tokens() || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
   }
 
   // Thread blocks that exchange sums have barriers for it.
   HEDDLE_BOTH constexpr int exchange_barriers() const {
-    return shares_in_pairs ? warpgroups + 1 : 0;
+    return shares_in_pairs() ? warpgroups + 1 : 0;
   }
   // Whether two warpgroups ping-pong, i.e. pass the tensor cores to each other: one scales the sums
   // of its groups while the other's products run. Else both would wait for products at the same
   // time. Of two operands of eight bits they are left to alternate by themselves, but where scales
   // are found: these may make both begin the next tile together.
   HEDDLE_BOTH constexpr bool ping_pongs() const {
-    return byte_tokens && (!byte_operands || epilogue.finds_scales) && has_group_sums() &&
+    return byte_tokens() && (!byte_operands() || epilogue.finds_scales) && has_group_sums() &&
            warpgroups == 2 && !splits_columns() && tile_m > kRowTile;
   }
   // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, magnitudes of
@@ -212,10 +243,9 @@ struct WarpgroupConfig {
   // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
   static constexpr int kBandTokens = 2048;
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, byte_tokens, byte_operands, promotes, scale_per_token,
-                token_zeros, e8m0_scales, tile_m, tile_n, one_token_tile, rows_may_end,
-                stage_chunks, last_chunks, half_stages, stages, stages_ahead, warpgroups, cluster,
-                shares_tiles, shares_in_pairs, step_tiles, decoded_sets)
+  HEDDLE_FIELDS(weights, scaling, epilogue, operands, promotes, scale_per_token, token_zeros,
+                e8m0_scales, tile_m, tile_n, stage_chunks, half_stages, stages, stages_ahead,
+                warpgroups, cluster, sharing, step_tiles, ends)
 };
 
 }  // namespace heddle::device

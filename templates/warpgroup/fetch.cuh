@@ -70,10 +70,11 @@ struct WgmmaFetch {
 
  private:
   // Each warp sees to every fourth box of the tokens.
-  static constexpr int kBoxes = S::kHalves * S::kBoxes;
-  static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
+  static constexpr int kBoxes = Config::value.column_boxes() * S::kBoxes;
+  static constexpr int kMostBoxes =
+      (kBoxes + Config::value.kFetchWarps - 1) / Config::value.kFetchWarps;
   __device__ __forceinline__ bool has_box(int i) const {
-    return kBoxes % S::kFetchWarps == 0 || i * S::kFetchWarps + warp < kBoxes;
+    return kBoxes % Config::value.kFetchWarps == 0 || i * Config::value.kFetchWarps + warp < kBoxes;
   }
   __device__ __forceinline__ u32 token_bytes() const {
     u32 bytes = 0;
@@ -86,10 +87,12 @@ struct WgmmaFetch {
     return bytes;
   }
   // The same of boxes of the tokens' factors.
-  static constexpr int kFactorBoxes = S::kScalesBlocks ? S::kStageChunks * S::kBoxes : 0;
-  static constexpr int kMostFactorBoxes = (kFactorBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
+  static constexpr int kFactorBoxes =
+      Config::value.scales_blocks() ? S::kStageChunks * S::kBoxes : 0;
+  static constexpr int kMostFactorBoxes =
+      (kFactorBoxes + Config::value.kFetchWarps - 1) / Config::value.kFetchWarps;
   __device__ __forceinline__ bool has_factor_box(int i) const {
-    return i * S::kFetchWarps + warp < kFactorBoxes;
+    return i * Config::value.kFetchWarps + warp < kFactorBoxes;
   }
 
   // Whether W has the warp's row block of the piece's row tile i.
@@ -118,13 +121,14 @@ struct WgmmaFetch {
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
       if (!has_block(piece, i)) continue;
-      const u32 at = to + i * S::kFetchWarps * S::kRowBlockStep;
+      const u32 at = to + i * Config::value.kFetchWarps * S::kRowBlockStep;
       if (Config::value.half_stages && part == 0 && S::kMetadataBytes > 0) {
         // Scales and zero points lie behind the words of the other half.
-        copy_weights(at, from + i * step, S::kHalfWordBytes, barrier);
-        copy_weights(at + S::kHalfWordBytes, from + i * step + 2 * S::kHalfWordBytes,
-                     S::kMetadataBytes, barrier);
-      } else if constexpr (S::kByteOperands) {
+        copy_weights(at, from + i * step, Config::value.half_word_bytes(), barrier);
+        copy_weights(at + Config::value.half_word_bytes(),
+                     from + i * step + 2 * Config::value.half_word_bytes(), S::kMetadataBytes,
+                     barrier);
+      } else if constexpr (Config::value.byte_operands()) {
         constexpr int kCopyBytes = Config::value.weights.chunk_bytes;
         const int chunks = S::chunks_of_unit(k, shape);
 #pragma unroll
@@ -134,7 +138,7 @@ struct WgmmaFetch {
                        barrier);
         }
       } else {
-        copy_weights(at, from + i * step + part * S::kHalfWordBytes, bytes, barrier);
+        copy_weights(at, from + i * step + part * Config::value.half_word_bytes(), bytes, barrier);
       }
     }
   }
@@ -160,11 +164,11 @@ struct WgmmaFetch {
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) {
       if (!has_box(i)) continue;
-      const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
-      const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
+      const int half = (i * Config::value.kFetchWarps + warp) / S::kBoxes;
+      const int box = (i * Config::value.kFetchWarps + warp) % S::kBoxes;
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
       // The tensor map counts in 16 bits, of codes in pairs.
-      const int column = 64 * (of_k * S::kHalves + half);
+      const int column = 64 * (of_k * Config::value.column_boxes() + half);
       const int token = token_of_box(piece, box);
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
@@ -182,9 +186,9 @@ struct WgmmaFetch {
 #pragma unroll
     for (int i = 0; i < kMostFactorBoxes; ++i) {
       if (!has_factor_box(i)) continue;
-      const int number = i * S::kFetchWarps + warp;
+      const int number = i * Config::value.kFetchWarps + warp;
       const int chunk = of_k * S::kStageChunks + number / S::kBoxes;
-      const u32 to = memory.factors(stage) + number * S::kFactorBoxBytes;
+      const u32 to = memory.factors(stage) + number * Config::value.factor_box_bytes();
       tensor_copy(to, *factors, token_of_box(piece, number % S::kBoxes),
                   Config::value.e8m0_scales ? chunk / 4 : chunk, memory.full_barrier(stage));
     }

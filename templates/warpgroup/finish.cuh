@@ -61,22 +61,18 @@ struct WgmmaFinish {
  private:
   __device__ __forceinline__ void finish(const Schedule& schedule, const Piece& piece,
                                          Sums& sum) const {
-    // The tokens whose sums this block stores, which are the first ones of `sum`: all of the
-    // tile's, or half of them, of which the first is at `place` of the tile. With kTokenRows the
-    // same numbers say which half of each 128 rows.
-    int place = 0;
-    int tokens = S::kOwnTokens;
+    TileShare<Config> share;
     const bool whole = piece.begin == 0 && piece.end == schedule.units;
     if (is_pair()) {
       if constexpr (S::kPairs) {
         add_in_pair(sum);
-        tokens = S::kOwnTokens / 2;
-        place = static_cast<int>(cluster_rank()) * tokens;
+        share.tokens = S::kOwnTokens / 2;
+        share.place = static_cast<int>(cluster_rank()) * share.tokens;
       }
-    } else if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
+    } else if constexpr (Config::value.shares_tiles() && !S::kAlwaysPairs) {
       if (!whole && !parts.add_to_tile(schedule, piece, sum)) return;
     }
-    store.run(piece, sum, place, tokens);
+    store.run(piece, sum, share);
   }
 
   // Whether the launch is one of pairs that share tiles.

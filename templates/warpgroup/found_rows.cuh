@@ -24,7 +24,7 @@
 #include "primitives/mma.cuh"
 #include "primitives/warpgroup.cuh"
 #include "steps/output.cuh"
-#include "warpgroup/shape.cuh"
+#include "warpgroup/store.cuh"
 
 namespace heddle {
 
@@ -51,12 +51,27 @@ struct WgmmaFoundRows {
   int warpgroup, thread;  // of the warpgroup
   int first_tile;         // of 64 rows, of the warpgroup's
 
+  static __device__ __forceinline__ void run(const WgmmaStore<Config>& store, const Piece& piece,
+                                             AllSums& sum, const TileShare<Config>& share) {
+    const int place = share.place;
+    const int tokens = share.tokens;
+    // Hides the thread's number: the compiler would keep addresses that follow from it in registers
+    // through the main loop.
+    u32 own = store.thread;
+    pin(own);
+    WgmmaFoundRows{store.memory,    store.output,          store.m,
+                   store.warpgroup, static_cast<int>(own), store.first_tile_of(piece)}
+        .end(sum, tokens, [&](int i) { return store.token_at(piece, place + i); });
+  }
+
+ private:
   // Of the warpgroup's first `tokens` tokens. `token_at(i)` is the ith, or negative.
   template <class TokenAt>
-  __device__ __forceinline__ void run(AllSums& sum, int tokens, const TokenAt& token_at) const {
+  __device__ __forceinline__ void end(AllSums& sum, int tokens, const TokenAt& token_at) const {
     if constexpr (kGated) gate(sum, tokens);
     // Codes of the tile before have been read; with scales of tokens these have waited for it.
-    if constexpr (!S::kByteTokens || S::kScalesBlocks) warpgroup_barrier(1 + warpgroup);
+    if constexpr (!Config::value.byte_tokens() || Config::value.scales_blocks())
+      warpgroup_barrier(1 + warpgroup);
     put_magnitudes(sum, tokens);
     meet_group();
     find_scales(tokens, token_at);
@@ -74,7 +89,6 @@ struct WgmmaFoundRows {
     }
   }
 
- private:
   // The warpgroups that have rows of the group.
   __device__ __forceinline__ void meet_group() const {
     warpgroups_barrier<kGroupWarpgroups>(kGroupWarpgroups == 1 ? 1 + warpgroup
@@ -151,7 +165,7 @@ struct WgmmaFoundRows {
   __device__ __forceinline__ u32 warp_magnitude(int of_warpgroup, int warp, int token) const {
     return memory.pass(of_warpgroup) + 4 * (warp * S::kOwnTokens + token);
   }
-  static_assert(4 * 4 * S::kOwnTokens <= S::kPassBytes, "they have room");
+  static_assert(4 * 4 * S::kOwnTokens <= Config::value.pass_bytes(), "they have room");
 
   // All threads of the group's warpgroups share the tokens.
   template <class TokenAt>

@@ -6,7 +6,7 @@
 
 #include "primitives/sync.cuh"
 #include "steps/output.cuh"
-#include "warpgroup/shape.cuh"
+#include "warpgroup/float_end.cuh"
 
 namespace heddle {
 
@@ -18,27 +18,54 @@ struct WgmmaFoundScales {
   static constexpr int kRowThreads = 64 / kRows;                       // that have a token's rows
   static constexpr int kGroupTiles = Config::value.scale_rows() / 64;  // of the rows of a group
 
-  WgmmaMemory<Config> memory;
-  const Output<Config>& output;
-  int m;
-  int warpgroup, thread;  // of the warpgroup
+  using Store = WgmmaStore<Config>;
+  static constexpr int kPassTokens = Store::kPassTokens;
 
-  // Of kTokens tokens from `place` on and 64 rows. `token_at(place)` is the token, or negative.
-  template <int kTokens, class TokenAt>
-  __device__ __forceinline__ void run(int place, int row_tile, bool stores,
-                                      const TokenAt& token_at) const {
+  // All passes tell the largest magnitudes of their rows, then all of them again are stored. Where
+  // warpgroups share the rows of a group they wait for each other.
+  static __device__ __forceinline__ void run(const Store& store, const Piece& piece,
+                                             typename Store::AllSums& sum,
+                                             const TileShare<Config>& share) {
+    const int first_tile = store.first_tile_of(piece);
+    const int passes = S::kPairs ? share.tokens / kPassTokens * S::kRowTiles : Store::kPasses;
+#pragma unroll 1
+    for (int i = 0; i < 2 * passes; ++i) {
+      const bool stores = i >= passes;
+      const int pass = stores ? i - passes : i;
+      const int first = share.place + pass / S::kRowTiles * kPassTokens;
+      if (i == passes) meet_for_group();
+      WgmmaFloatEnd<Config>::put_pass(store, sum, pass);
+      warpgroup_barrier(1 + store.warpgroup);
+      end_pass(store, piece, first, first_tile + pass % S::kRowTiles, stores);
+      warpgroup_barrier(1 + store.warpgroup);
+    }
+    meet_for_group();  // the next piece has other magnitudes
+  }
+
+ private:
+  static __device__ __forceinline__ void meet_for_group() {
+    if constexpr (!Config::value.has_own_groups()) {
+      warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
+    }
+  }
+
+  // Of kPassTokens tokens from `place` on and 64 rows.
+  static __device__ __forceinline__ void end_pass(const Store& store, const Piece& piece, int place,
+                                                  int row_tile, bool stores) {
+    const WgmmaMemory<Config>& memory = store.memory;
+    const Output<Config>& output = store.output;
     const int tile = row_tile % S::kTileRowTiles;
 #pragma unroll
-    for (int i = thread; i < kTokens * kRowThreads; i += 128) {
+    for (int i = store.thread; i < kPassTokens * kRowThreads; i += 128) {
       const int own = i / kRowThreads;
-      const int token = token_at(place + own);
+      const int token = store.token_at(piece, place + own);
       const int own_row = i % kRowThreads * kRows;
       const int row = 64 * row_tile + own_row;
       const bool inside = token >= 0 && (!S::kRowsMayEnd || row < output.shape.n);
       const i64 offset = output.offset_of(token, row);
       Sums8 y = {};
       if (inside) {
-        const u32 at = memory.pass(warpgroup) + 4 * (own * S::kPassRow + own_row);
+        const u32 at = memory.pass(store.warpgroup) + 4 * (own * Config::value.kPassRow + own_row);
         y = output.outputs(offset, row, [&](int half) {
           Sums8 sum = {};
           add_floats(sum, load_shared_floats(at + 32 * half),
@@ -47,22 +74,23 @@ struct WgmmaFoundScales {
         });
       }
       if (!stores) {
-        put_magnitude(tile, place + own, y, own_row == 0);
+        put_magnitude(memory, tile, place + own, y, own_row == 0);
       } else if (inside) {
-        output.store_codes(token, row, m, y, Result::scale_of(magnitude(tile, place + own)));
+        output.store_codes(token, row, store.m, y,
+                           Result::scale_of(magnitude(memory, tile, place + own)));
       }
     }
   }
 
- private:
   // By all threads of a token, neighbouring lanes.
-  __device__ __forceinline__ void put_magnitude(int tile, int place, const Sums8& y,
-                                                bool is_first) const {
+  static __device__ __forceinline__ void put_magnitude(const WgmmaMemory<Config>& memory, int tile,
+                                                       int place, const Sums8& y, bool is_first) {
     const float most = largest_of_lanes<kRowThreads>(largest_magnitude(y));
     if (is_first) store_shared_float(memory.magnitude(tile, place), most);
   }
   // That of the token's group.
-  __device__ __forceinline__ float magnitude(int tile, int place) const {
+  static __device__ __forceinline__ float magnitude(const WgmmaMemory<Config>& memory, int tile,
+                                                    int place) {
     float most = 0.0f;
 #pragma unroll
     for (int i = 0; i < kGroupTiles; ++i) {

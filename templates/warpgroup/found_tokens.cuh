@@ -17,7 +17,7 @@
 #include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
 #include "steps/output.cuh"
-#include "warpgroup/shape.cuh"
+#include "warpgroup/store.cuh"
 
 namespace heddle {
 
@@ -45,9 +45,25 @@ struct WgmmaFoundTokens {
   // g: 1 and the first of the eights. Else 2 and 0.
   int eights, first_eight;
 
+  static __device__ __forceinline__ void run(const WgmmaStore<Config>& store, const Piece& piece,
+                                             Sums& sum, const TileShare<Config>& share) {
+    // Hides the thread's number: the compiler would keep addresses that follow from it in registers
+    // through the main loop.
+    u32 own = store.thread;
+    pin(own);
+    const int eights = share.is_half() ? 1 : 2;
+    const int first = share.is_second() ? 1 : 0;
+    const WgmmaFoundTokens found{
+        store.memory,          store.output,        store.m, store.warpgroup,
+        static_cast<int>(own), 64 * piece.row_tile, eights,  first};
+    found.end(sum,
+              [&](int i) { return store.token_at(piece, S::kBoxTokens * store.warpgroup + i); });
+  }
+
+ private:
   // `token_at(i)` is the warpgroup's ith token, or negative.
   template <class TokenAt>
-  __device__ __forceinline__ void run(Sums& sum, const TokenAt& token_at) const {
+  __device__ __forceinline__ void end(Sums& sum, const TokenAt& token_at) const {
     if constexpr (kGated) gate(sum);
     float inverses[kTokens];
     find_scales(sum, token_at, inverses);
@@ -60,7 +76,6 @@ struct WgmmaFoundTokens {
     }
   }
 
- private:
   static __device__ __forceinline__ constexpr int group_of(int i) { return i / 2 / S::kTokenTiles; }
   static __device__ __forceinline__ constexpr int tile_of(int i) { return i / 2 % S::kTokenTiles; }
   __device__ __forceinline__ int row_of(int group) const { return first_row + group * kRows; }

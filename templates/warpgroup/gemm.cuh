@@ -18,6 +18,11 @@
 #include "schedule/shared_tiles.cuh"
 #include "warpgroup/fetch.cuh"
 #include "warpgroup/finish.cuh"
+#include "warpgroup/float_end.cuh"
+#include "warpgroup/found_rows.cuh"
+#include "warpgroup/found_scales.cuh"
+#include "warpgroup/found_tokens.cuh"
+#include "warpgroup/rounded_end.cuh"
 #include "warpgroup/stage.cuh"
 
 namespace heddle {
@@ -40,7 +45,7 @@ __device__ __forceinline__ void gemm_by_wgmma(const TensorMap& tokens, const Ten
 
   if (threadIdx.x == 0) {
     prefetch_tensor_map(tokens);
-    if constexpr (WgmmaShape<Config>::kScalesBlocks) prefetch_tensor_map(*factors);
+    if constexpr (Config::value.scales_blocks()) prefetch_tensor_map(*factors);
     memory.init_barriers();
     mbarrier_init_fence();
   }

@@ -28,7 +28,7 @@ struct WgmmaMultiply {
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
   static constexpr bool kEndsShort = S::kLastChunks != 0;
   static constexpr int kBoxTiles = 4;  // a tile's columns are 32 bytes of a token, a box's 128
-  static constexpr int kChunkBoxes = S::kByteTokens ? 1 : 2;
+  static constexpr int kChunkBoxes = Config::value.byte_tokens() ? 1 : 2;
   static constexpr bool kMayHaveNone = kSharesChunks && S::kLastChunks == 1;
 
   WgmmaRelease<Config> release;
@@ -138,7 +138,7 @@ struct WgmmaMultiply {
       // Its first tile, of the warpgroup's.
       const int tile = step % Steps::kColumnSteps * Steps::kStepTiles;
       // As if the words of the other half were there, too.
-      const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
+      const u32 chunk = chunks + 4 * r * Config::value.row_block_bytes() - S::kMissingBytes;
       const int set = (stage_half * kSteps + step) % Steps::kSets;
       weights.decode(set, r, tile, chunk, first_half + stage_half);
       if (tile % Steps::kHalfTiles == 0) weights.load_next_words(chunks, r, tile);
@@ -153,9 +153,10 @@ struct WgmmaMultiply {
       }
       if (kHasGroupSums && Steps::ends_group(step) && Steps::kGroupSumSets == 1)
         load_scales(chunk, tile);
-      if (S::kPingPong && Steps::begins_group(tile)) ping_pong.wait(release.memory, warpgroup);
+      if (Config::value.ping_pongs() && Steps::begins_group(tile))
+        ping_pong.wait(release.memory, warpgroup);
       issue(set, r, tile, columns, into);
-      if (S::kPingPong && Steps::ends_group(step)) {
+      if (Config::value.ping_pongs() && Steps::ends_group(step)) {
         ping_pong.pass(release.memory, warpgroup, release.is_first_lane);
       }
       // The step that used the next set has ended, and with it one of the stage before.
@@ -175,7 +176,7 @@ struct WgmmaMultiply {
   // As all lanes have them, told to the compiler where it would not see that, or takes fewer
   // instructions for it. Two warpgroups with fewer tokens took up to 4 % longer.
   static __device__ __forceinline__ u64 same_columns(u64 columns) {
-    return S::kManyTokens || S::kFour ? wgmma_same_columns(columns) : columns;
+    return Config::value.has_many_tokens() || S::kFour ? wgmma_same_columns(columns) : columns;
   }
 
   // Registers of weights and sums may be touched again once their products have been waited for.

@@ -28,8 +28,8 @@ struct WgmmaRelease {
   // Gives back the stage with this full barrier; 0 is no stage.
   __device__ __forceinline__ void run(u32 full_barrier) const {
     const u32 empty_barrier = memory.empty_beside(full_barrier);
-    if constexpr (S::kScalesBlocks) warp_barrier();
-    if constexpr (S::kByteOperands) {
+    if constexpr (Config::value.scales_blocks()) warp_barrier();
+    if constexpr (Config::value.byte_operands()) {
       mbarrier_arrive_if(full_barrier != 0 && is_first_lane, empty_barrier);
     } else if (full_barrier != 0) {
       mbarrier_arrive(empty_barrier);

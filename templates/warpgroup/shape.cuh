@@ -21,7 +21,6 @@ struct WgmmaShape {
   static constexpr int kWarpgroups = Config::value.warpgroups;
   static constexpr bool kFour = kWarpgroups == 4;
   static constexpr int kWarps = 4 * kWarpgroups;
-  static constexpr int kFetchWarps = Config::value.kFetchWarps;
   // Registers of a thread; setmaxnreg takes multiples of 8.
   static constexpr int kFetchRegisters = kFour ? 32 : 40;
   static constexpr int kMultiplyRegisters = kFour ? 112 : 232;
@@ -41,38 +40,30 @@ struct WgmmaShape {
       kSplitsColumns && !kSplitsChunks ? kStageChunks / kWarpgroups : kStageChunks;
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
-  static constexpr int kLastChunks = Config::value.last_chunks;  // of the last unit; 0: all
-  static constexpr bool kPingPong = Config::value.ping_pongs();
-  static constexpr bool kSharesTiles = Config::value.shares_tiles;
+  static constexpr int kLastChunks = Config::value.ends.last_chunks;  // of the last unit; 0: all
+  static constexpr bool kSharesTiles = Config::value.shares_tiles();
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
   static constexpr int kBlocks = Config::value.cluster;
   static constexpr int kSetRowBlocks = Config::value.cluster_rows() / 16;
-  static constexpr bool kRowsMayEnd = Config::value.rows_may_end;
+  static constexpr bool kRowsMayEnd = Config::value.ends.rows_may_end;
   static constexpr int kSums = Config::value.tile_m / 2;  // a thread's, of each row tile
   static constexpr int kOwnTokens = Config::value.own_tokens();
   static constexpr int kOwnSums = Config::value.own_sums();
-  static constexpr bool kOneTokenTile = Config::value.one_token_tile;
+  static constexpr bool kOneTokenTile = Config::value.ends.one_token_tile;
 
-  static constexpr bool kByteTokens = Config::value.byte_tokens;
-  static constexpr int kTileColumns = kByteTokens ? 32 : 16;  // of a matrix instruction
-  // Tokens of a stage: [kHalves][tile_m][128 bytes], each token's swizzled: half a chunk's columns
-  // of 16 bits, all of eight. Weights: [kTileRowBlocks][kStageChunks] chunks, or of one the words
-  // of half of its columns and all of its scales and zero points; with byte_operands
-  // [kStageChunks][kTileRowBlocks] chunks.
-  static constexpr bool kByteOperands = Config::value.byte_operands;
-  static constexpr int kHalves = Config::value.column_boxes();
+  static constexpr int kTileColumns =
+      Config::value.byte_tokens() ? 32 : 16;  // of a matrix instruction
+  // A stage has [column_boxes()][tile_m][128 bytes] of tokens, each token's swizzled: half a
+  // chunk's columns of 16 bits, all of eight. Weights: [kTileRowBlocks][kStageChunks] chunks, or of
+  // one the words of half of its columns and all of its scales and zero points; with
+  // byte_operands() [kStageChunks][kTileRowBlocks] chunks.
   static constexpr int kHalfBytes = Config::value.tile_m * 128;
-  static constexpr int kColumnHalfBytes = kByteTokens ? 64 : kHalfBytes;  // to a chunk's other half
-  static constexpr int kTokenBytes = Config::value.token_bytes();
-  // ScaleMode::kBlock: boxes of the tokens' factors, of each chunk as many as of tokens.
-  static constexpr bool kScalesBlocks = Config::value.scales_blocks();
+  static constexpr int kColumnHalfBytes =
+      Config::value.byte_tokens() ? 64 : kHalfBytes;  // to a chunk's other half
   // Tokens as rows of the instruction: a warpgroup has a box of them, in tiles of 64, and 128 rows
   // of W at a time as columns.
-  static constexpr bool kTokenRows = Config::value.has_token_rows();
   static constexpr int kTokenTiles = Config::value.tile_m / 128;
-  static constexpr int kFactorBoxBytes = Config::value.factor_box_bytes();
-  static constexpr int kFactorBytes = Config::value.factor_bytes();
   // Tokens are copied in boxes of 128 bytes. What a box has outside of X is slow to come, 16 bytes
   // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48). A tile's only box has no more
   // tokens than the launch: behind them stays what was there, whose sums are not stored. Of two, if
@@ -81,42 +72,33 @@ struct WgmmaShape {
   static constexpr int kBoxTokens = Config::value.box_tokens();
   static constexpr int kBoxes = Config::value.tile_m / kBoxTokens;  // of a half
   static constexpr int kBoxBytes = kBoxTokens * 128;
-  static constexpr bool kManyTokens = Config::value.has_many_tokens();
-  static constexpr int kHalfWordBytes = Config::value.half_word_bytes();
-  static constexpr int kMetadataBytes = Config::value.weights.chunk_bytes - 2 * kHalfWordBytes;
-  static constexpr int kMissingBytes = Config::value.half_stages ? kHalfWordBytes : 0;
-  static constexpr int kRowBlockBytes = Config::value.row_block_bytes();
-  static constexpr int kWeightBytes = Config::value.weight_bytes();
-  // From a row block of a stage to the next one and, with byte_operands, from a chunk to the next.
-  static constexpr int kRowBlockStep =
-      kByteOperands ? Config::value.weights.chunk_bytes : kRowBlockBytes;
+  static constexpr int kMetadataBytes =
+      Config::value.weights.chunk_bytes - 2 * Config::value.half_word_bytes();
+  static constexpr int kMissingBytes =
+      Config::value.half_stages ? Config::value.half_word_bytes() : 0;
+  // From a row block of a stage to the next one, with byte_operands() within a chunk; and from a
+  // chunk to the next.
+  static constexpr int kRowBlockStep = Config::value.byte_operands()
+                                           ? Config::value.weights.chunk_bytes
+                                           : Config::value.row_block_bytes();
   static constexpr int kChunkBytes = kTileRowBlocks * Config::value.weights.chunk_bytes;
-
-  static constexpr int kPassRow = Config::value.kPassRow;
-  static constexpr bool kRoundsFirst = Config::value.rounds_first();
-  static constexpr bool kFindsInRegisters = Config::value.finds_in_registers();
-  static constexpr int kRoundedTokens = Config::value.rounded_tokens();
-  static constexpr int kRoundedRow = Config::value.kRoundedRow;
-  static constexpr int kPassBytes = Config::value.pass_bytes();
 
   // Sums that a warpgroup gets from the other block of a pair, half of its own; more than 128
   // tokens leave no registers for that. They take the place of sums on their way to Y if there is
   // room and nothing else needs it, or else of stages that have been read.
   static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
-  static constexpr bool kPairs = Config::value.shares_in_pairs;
+  static constexpr bool kPairs = Config::value.shares_in_pairs();
   // Tiles of all tokens are shared in one way.
   static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
-  static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
+  static constexpr bool kPairSumsInStages = kSplitsColumns ||
+                                            kPairSumBytes > Config::value.pass_bytes();
   // Each block of a pair stores the outputs of half of a warpgroup's tokens, or of tokens that are
   // rows half of its outputs; where these have a scale in common every other eight tokens, which
   // are two of each four sums.
-  static constexpr bool kPairsShareEights = kTokenRows && kFindsInRegisters;
-  static_assert(!kSplitsColumns || !kFindsInRegisters, "a pass has no room for half of the sums");
-  // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, barriers.
-  static constexpr int kWeightOffset = Config::value.weight_offset();
-  static constexpr int kFactorOffset = Config::value.factor_offset();
-  static constexpr int kPassOffset = Config::value.pass_offset();
-  static constexpr int kBarrierOffset = Config::value.barrier_offset();
+  static constexpr bool kPairsShareEights =
+      Config::value.has_token_rows() && Config::value.finds_in_registers();
+  static_assert(!kSplitsColumns || !Config::value.finds_in_registers(),
+                "a pass has no room for half of the sums");
 
   static __device__ __forceinline__ int total_units(const WeightShape& shape) {
     return (shape.chunks + kStageChunks - 1) / kStageChunks;
@@ -138,13 +120,13 @@ struct WgmmaShape {
   static __device__ __forceinline__ int early(int token, int m) {
     const int over = token + kBoxTokens - m;
     if (kBoxes == 1 || over <= 0 || m < kBoxTokens) return 0;
-    return kScalesBlocks ? over & ~3 : over;
+    return Config::value.scales_blocks() ? over & ~3 : over;
   }
 
   // As many tokens of `tokens` at a time as divide them.
   static __device__ constexpr int tokens_of_pass(int tokens) {
-    const bool in_registers = kRoundsFirst || kFindsInRegisters;
-    const int most = in_registers ? kRoundedTokens : Config::value.pass_tokens();
+    const bool in_registers = Config::value.rounds_first() || Config::value.finds_in_registers();
+    const int most = in_registers ? Config::value.rounded_tokens() : Config::value.pass_tokens();
     int pass = tokens < most ? tokens : most;
     while (tokens % pass != 0) pass -= in_registers ? 16 : 8;
     return pass;
@@ -154,10 +136,11 @@ struct WgmmaShape {
   static_assert(kSplitsColumns || Config::value.tile_n % (64 * kWarpgroups) == 0,
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
-  static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
+  static_assert(kTileRowBlocks % Config::value.kFetchWarps == 0, "warps share the row blocks");
   static_assert(Config::value.stages_ahead <= Config::value.stages, "a place for each of them");
-  static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kManyTokens &&
-                            kWarpgroups * kPairSumBytes <= kPassOffset),
+  static_assert(!kPairs || (Config::value.shares_tiles() && kBlocks == 1 &&
+                            !Config::value.has_many_tokens() &&
+                            kWarpgroups * kPairSumBytes <= Config::value.pass_offset()),
                 "a pair has room and registers for half of each other's sums");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
   static_assert(!Config::value.half_stages || (kStageChunks == 1 && kRowTiles == 1 &&
@@ -175,15 +158,17 @@ struct WgmmaMemory {
   using S = WgmmaShape<Config>;
   u32 shared;  // a multiple of 1024
 
-  __device__ __forceinline__ u32 tokens(int stage) const { return shared + stage * S::kTokenBytes; }
+  __device__ __forceinline__ u32 tokens(int stage) const {
+    return shared + stage * Config::value.token_bytes();
+  }
   __device__ __forceinline__ u32 weights(int stage) const {
-    return shared + S::kWeightOffset + stage * S::kWeightBytes;
+    return shared + Config::value.weight_offset() + stage * Config::value.weight_bytes();
   }
   __device__ __forceinline__ u32 factors(int stage) const {
-    return shared + S::kFactorOffset + stage * S::kFactorBytes;
+    return shared + Config::value.factor_offset() + stage * Config::value.factor_bytes();
   }
   __device__ __forceinline__ u32 pass(int warpgroup) const {
-    return shared + S::kPassOffset + warpgroup * S::kPassBytes;
+    return shared + Config::value.pass_offset() + warpgroup * Config::value.pass_bytes();
   }
   // The scales of a warpgroup's tokens and their zero points.
   __device__ __forceinline__ u32 token_values(int warpgroup) const {
@@ -195,15 +180,15 @@ struct WgmmaMemory {
     return shared + Config::value.magnitude_offset() +
            4 * (row_tile * Config::value.tile_m + place);
   }
-  // With kFindsInRegisters: what outputs of a group and of the token at a place, of those that this
-  // block stores, are multiplied by; 0 if their scale is NaN.
+  // With finds_in_registers(): what outputs of a group and of the token at a place,
+  // of those that this block stores, are multiplied by; 0 if their scale is NaN.
   __device__ __forceinline__ u32 inverse(int group, int place) const {
     return magnitude(group, place);
   }
   // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have
   // read them.
   __device__ __forceinline__ u32 full_barrier(int stage) const {
-    return shared + S::kBarrierOffset + 8 * stage;
+    return shared + Config::value.barrier_offset() + 8 * stage;
   }
   __device__ __forceinline__ u32 empty_barrier(int stage) const {
     return empty_beside(full_barrier(stage));
@@ -223,13 +208,13 @@ struct WgmmaMemory {
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
 
-  // With kPingPong: the tensor cores are this one's.
+  // With ping_pongs(): the tensor cores are this one's.
   __device__ __forceinline__ u32 ping_pong_barrier(int warpgroup) const {
     return word(2 * S::kWarpgroups) + 8 * (Config::value.exchange_barriers() + warpgroup);
   }
 
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (S::kPingPong) {
+    if constexpr (Config::value.ping_pongs()) {
 #pragma unroll
       for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(ping_pong_barrier(i), 4);
     }
@@ -240,10 +225,10 @@ struct WgmmaMemory {
     }
 #pragma unroll
     for (int stage = 0; stage < Config::value.stages; ++stage) {
-      mbarrier_init(full_barrier(stage), S::kFetchWarps);
+      mbarrier_init(full_barrier(stage), Config::value.kFetchWarps);
       // All lanes of this block, or one of each warp, as of another block.
-      mbarrier_init(empty_barrier(stage),
-                    (S::kByteOperands ? 1 : 32) * S::kWarps + S::kWarps * (S::kBlocks - 1));
+      mbarrier_init(empty_barrier(stage), (Config::value.byte_operands() ? 1 : 32) * S::kWarps +
+                                              S::kWarps * (S::kBlocks - 1));
     }
   }
 };

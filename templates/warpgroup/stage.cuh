@@ -12,7 +12,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaStage {
   using S = WgmmaShape<Config>;
-  static constexpr bool kGoesOn = !S::kManyTokens;
+  static constexpr bool kGoesOn = !Config::value.has_many_tokens();
 
   WgmmaMemory<Config> memory;
   u32 full_barrier;
@@ -27,11 +27,11 @@ struct WgmmaStage {
 
   // The weights of the warp's first row block, with byte_operands the warpgroup's.
   __device__ __forceinline__ u32 weights() const {
-    return kGoesOn ? weights_ : weights_ + number() * S::kWeightBytes;
+    return kGoesOn ? weights_ : weights_ + number() * Config::value.weight_bytes();
   }
   // The descriptor of the first that the warpgroup has of the tokens.
   __device__ __forceinline__ u64 columns() const {
-    return kGoesOn ? columns_ : columns_ + number() * S::kTokenBytes / 16;
+    return kGoesOn ? columns_ : columns_ + number() * Config::value.token_bytes() / 16;
   }
   // The tokens' factors.
   __device__ __forceinline__ u32 factors() const { return memory.factors(number()); }
@@ -51,8 +51,8 @@ struct WgmmaStage {
   __device__ __forceinline__ void go(int stages) {
     full_barrier += 8 * stages;
     if constexpr (kGoesOn) {
-      weights_ += stages * S::kWeightBytes;
-      columns_ += stages * S::kTokenBytes / 16;
+      weights_ += stages * Config::value.weight_bytes();
+      columns_ += stages * Config::value.token_bytes() / 16;
     }
   }
 

@@ -27,7 +27,7 @@ struct WgmmaSteps {
   static constexpr int kStepTiles = kHasGroupSums && kMostStepTiles < Config::value.step_tiles
                                         ? kMostStepTiles
                                         : Config::value.step_tiles;
-  static constexpr int kSets = Config::value.decoded_sets;  // of registers for decoded weights
+  static constexpr int kSets = Config::value.kDecodedSets;  // of registers for decoded weights
   static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk at a time
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
   static constexpr int kGroupSteps = kHasGroupSums ? kGroupTiles / kStepTiles : 1;

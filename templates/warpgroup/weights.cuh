@@ -40,8 +40,8 @@ struct WgmmaWeights : ChunkLane<Config> {
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
     const int next = Steps::kHalves * r + tile / Steps::kHalfTiles + 1;
     if (next == Steps::kHalves * S::kRowTiles) return;
-    load_half(chunks + next / Steps::kHalves * 4 * S::kRowBlockBytes, next % Steps::kHalves, 0,
-              next % 2);
+    load_half(chunks + next / Steps::kHalves * 4 * Config::value.row_block_bytes(),
+              next % Steps::kHalves, 0, next % 2);
   }
 
   // Into set `set`: the weights of a step of row tile r, from the tile on, which is counted from

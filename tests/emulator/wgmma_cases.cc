@@ -336,8 +336,9 @@ Plan WgmmaCase::plan() const {
   wgmma_share_tokens(cluster, v);
   // A kernel whose tiles have all tokens shares them in one way.
   if (v.has_one_token_tile()) {
-    v.shares_tiles = sharing != Sharing::kNone;
-    v.shares_in_pairs = sharing == Sharing::kClusters;
+    v.sharing = sharing == Sharing::kNone       ? device::TileSharing::kNone
+                : sharing == Sharing::kClusters ? device::TileSharing::kPairs
+                                                : device::TileSharing::kParts;
   }
   v.settle();
   plan.kernels[0] = with_config(plan, plan.kernels[0], v);

@@ -111,7 +111,7 @@ void WgmmaRun::launch_all() const {
 }
 
 void WgmmaRun::launch_other_shares() const {
-  ASSERT_TRUE(config().shares_tiles);
+  ASSERT_TRUE(config().shares_tiles());
   int launches = 0;
   const std::int64_t m = case_.tokens.front();
   const int stages =
@@ -133,7 +133,7 @@ std::vector<std::size_t> cases_that_share(const std::vector<WgmmaCase>& cases) {
     if (cases[i].sharing == Sharing::kNone) continue;
     const Plan plan = cases[i].plan();
     const auto& v = config_of<WarpgroupKernel>(plan.kernels[0]);
-    if (!v.shares_in_pairs || !v.has_one_token_tile()) numbers.push_back(i);
+    if (!v.shares_in_pairs() || !v.has_one_token_tile()) numbers.push_back(i);
   }
   return numbers;
 }

@@ -125,7 +125,7 @@ TEST(SpecOutput, FindsScalesWhereATileHas128Outputs) {
           const auto* tile = config_if<WarpgroupKernel>(kernel);
           ASSERT_NE(tile, nullptr);
           EXPECT_EQ(tile->tile_n % (gated ? 256 : 128), 0);
-          EXPECT_TRUE(tile->has_own_groups() || !tile->shares_tiles || tile->shares_in_pairs);
+          EXPECT_TRUE(tile->has_own_groups() || !tile->shares_tiles() || tile->shares_in_pairs());
           EXPECT_EQ(kernel.arguments.back(), KernelArgument::kYScales);
         }
       }

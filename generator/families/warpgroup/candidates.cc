@@ -20,13 +20,14 @@
 namespace heddle {
 namespace {
 
+using device::TileSharing;
 using device::WarpgroupConfig;
+using device::WgmmaOperands;
 using A = KernelArgument;
 
 // Warpgroups that multiply. Four have a row tile each, where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
-constexpr int kDecodedSets = 2;
 constexpr int kFewestLongStages = 3;
 
 // Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
@@ -59,7 +60,7 @@ void set_stage(WarpgroupConfig& c, int columns) {
 // Two or four that multiply, and where scales go. Nothing is decoded of weights of eight bits that
 // tokens of eight are multiplied by: two keep the tensor cores busy.
 void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupKernel& c) {
-  if (c.byte_operands) {
+  if (c.byte_operands()) {
     c.warpgroups = kWarpgroups;
     c.scaling.mode = scale_mode_of_bytes(spec);
     return;
@@ -87,9 +88,9 @@ bool has_short_steps(const GemmSpec& spec, const WarpgroupConfig& c) {
 void choose_step(const GemmSpec& spec, WarpgroupConfig& c) {
   // Warpgroups that share 64 rows take half of a chunk each, or of several the whole ones in turn.
   const bool halves = c.splits_columns() && c.stage_chunks % kWarpgroups != 0;
-  const int tile_columns = c.byte_tokens ? 32 : 16;
+  const int tile_columns = c.byte_tokens() ? 32 : 16;
   c.step_tiles = device::Chunk::kColumns / (halves ? 2 : 1) / tile_columns / 2;
-  const bool is_slow = !c.byte_tokens && !halves && has_short_steps(spec, c);
+  const bool is_slow = !c.byte_tokens() && !halves && has_short_steps(spec, c);
   if (is_slow || !wgmma_fits_registers(spec, c)) c.step_tiles = std::max(c.step_tiles / 2, 1);
 }
 
@@ -98,6 +99,17 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   choose_warpgroups(spec, layout, c);
   set_wgmma_ring(spec, target, c);
   choose_step(spec, c);
+}
+
+WgmmaOperands operands_of(const GemmSpec& spec) {
+  if (!spec.has_byte_activations()) return WgmmaOperands::kHalf;
+  return decodes_to_bytes(spec) ? WgmmaOperands::kDecodedBytes : WgmmaOperands::kBytes;
+}
+
+// Blocks that may share tiles do so in pairs, too, where those have room.
+void settle_pairs(WarpgroupKernel& c) {
+  if (!c.shares_tiles()) return;
+  c.sharing = wgmma_may_pair(c) ? TileSharing::kPairs : TileSharing::kParts;
 }
 
 class Candidates {
@@ -110,11 +122,9 @@ class Candidates {
     base_.tokens = static_cast<int>(m.max);
     base_.cluster = 1;
     base_.workers = target_.sm_count;
-    base_.decoded_sets = kDecodedSets;
-    base_.byte_tokens = spec_.has_byte_activations();
-    base_.byte_operands = base_.byte_tokens && !decodes_to_bytes(spec_);
+    base_.operands = operands_of(spec_);
     // Sums of groups leave the tensor cores anyway.
-    base_.promotes = base_.byte_tokens && spec_.activation != DType::kInt8 &&
+    base_.promotes = base_.byte_tokens() && spec_.activation != DType::kInt8 &&
                      spec_.accumulation == Accumulation::kPromoted &&
                      scale_mode_of_bytes(spec_) != ScaleMode::kGroup;
     base_.token_zeros = !spec_.activation_scale.symmetric;
@@ -177,7 +187,7 @@ class Candidates {
     for (const int columns : column_counts(c)) {
       set_stage(c, columns);
       // A split_k of the user's gives each tile to one block.
-      c.shares_tiles = !spec_.tile.split_k;
+      c.sharing = spec_.tile.split_k ? TileSharing::kNone : TileSharing::kParts;
       add_modes(c);
     }
   }
@@ -203,15 +213,15 @@ class Candidates {
   void add(WarpgroupKernel c) {
     // In the workspace each warpgroup's sums meet by themselves, in pairs those of whole blocks.
     const bool may_meet = c.has_own_groups();
-    if (!may_meet && !c.has_one_token_tile()) c.shares_tiles = false;
+    if (!may_meet && !c.has_one_token_tile()) c.sharing = TileSharing::kNone;
     WarpgroupKernel pairs = c;
-    pairs.shares_in_pairs = wgmma_may_pair(pairs);
+    settle_pairs(pairs);
     settle_wgmma_ring(spec_, target_, pairs);
-    pairs.shares_in_pairs = wgmma_may_pair(pairs);
-    if (!c.shares_tiles || !c.has_one_token_tile()) return add_one(pairs);
+    settle_pairs(pairs);
+    if (!c.shares_tiles() || !c.has_one_token_tile()) return add_one(pairs);
     if (wgmma_has_places_for_pairs(pairs)) add_one(pairs);
     if (may_meet && wgmma_has_parts(plan_, c)) add_one(c);
-    c.shares_tiles = false;
+    c.sharing = TileSharing::kNone;
     add_one(c);
   }
 
@@ -235,7 +245,7 @@ class Candidates {
                         A::kWorkspace, A::kShape,   A::kM, A::kSchedule};
     if (c.scales_blocks()) {
       kernel.arguments.insert(kernel.arguments.begin() + 1, A::kXScaleMap);
-    } else if (c.byte_tokens) {
+    } else if (c.byte_tokens()) {
       kernel.arguments.insert(kernel.arguments.begin() + 2, {A::kXScales, A::kXZeroPoints});
     }
     add_output_arguments(spec_, kernel);
@@ -271,7 +281,7 @@ std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m) {
 
 void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
   c.cluster = cluster;
-  c.shares_in_pairs = c.shares_in_pairs && cluster == 1;
+  if (c.shares_in_pairs() && cluster > 1) c.sharing = TileSharing::kParts;
 }
 
 }  // namespace heddle

@@ -51,11 +51,11 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
 // Clocks for 64 rows by 128 columns. Decoding and multiplying both need the registers and the
 // warps' attention, so the longer of them hides only a part of the shorter.
 double WgmmaClocks::unit() const {
-  if (c_.byte_operands) return byte_unit();
+  if (c_.byte_operands()) return byte_unit();
   constexpr double kRowTiles = WarpgroupConfig::kRowTile / 16.0;
   const double decode =
       kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
-  const double rate = c_.byte_tokens ? kByteRate : 1;
+  const double rate = c_.byte_tokens() ? kByteRate : 1;
   const double multiply = 1.0 * WarpgroupConfig::kRowTile * WeightLayout::kChunkK *
                           std::max(c_.tile_m, kFewestColumns) / (rate * costs_[kMultiply]);
   const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
@@ -129,7 +129,7 @@ double wgmma_launch_us(const Plan& plan, const WarpgroupKernel& c, std::int64_t 
                        double work_clocks) {
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec.gemm();
-  const double copy_bytes = 1.0 * (c.byte_operands ? 1 : c.stage_chunks) * c.weights.chunk_bytes;
+  const double copy_bytes = 1.0 * (c.byte_operands() ? 1 : c.stage_chunks) * c.weights.chunk_bytes;
   const double tokens = activation_bytes(spec, m);
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;

@@ -24,9 +24,7 @@ struct WarpgroupKernel : device::WarpgroupConfig {
   }
   // Sets what the text has of the shape and the tokens. To do once all else is set.
   constexpr void settle() {
-    one_token_tile = has_one_token_tile();
-    rows_may_end = shape.n % cluster_rows() != 0;
-    last_chunks = shape.chunks % stage_chunks;
+    ends = {has_one_token_tile(), shape.n % cluster_rows() != 0, shape.chunks % stage_chunks};
   }
 
   // In place of HEDDLE_FIELDS, which knows no base.

@@ -106,10 +106,10 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   const int columns = tile.k.value_or(stage_columns(c));
   const bool is_half = columns == 64 && wgmma_may_halve(spec, c);
   const bool is_whole = columns == 128 || columns == 256 || columns == 512;
-  reasons.unless(is_whole || !c.byte_tokens, "/tile/k",
+  reasons.unless(is_whole || !c.byte_tokens(), "/tile/k",
                  "with tokens of eight bits a stage is one, two or four chunks of columns", columns,
                  "128, 256, 512");
-  reasons.unless(is_half || is_whole || c.byte_tokens, "/tile/k",
+  reasons.unless(is_half || is_whole || c.byte_tokens(), "/tile/k",
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
                  "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
                  columns, "64, 128, 256, 512");

@@ -40,23 +40,23 @@ int conversion_registers(const WarpgroupConfig& c) {
 
 int wgmma_sum_registers(const WarpgroupConfig& c) {
   const int sums = 4 * row_tiles(c) * (c.tile_m / 8);
-  if (c.byte_operands) return sums + (c.promotes ? c.chunk_sum_tokens() / 2 : 0);
+  if (c.byte_operands()) return sums + (c.promotes ? c.chunk_sum_tokens() / 2 : 0);
   // Sums of a group, or of 128 columns, of one row tile at a time.
-  if (c.byte_tokens) return sums + (c.has_group_sums() ? c.tile_m / 2 : 0);
+  if (c.byte_tokens()) return sums + (c.has_group_sums() ? c.tile_m / 2 : 0);
   return c.scaling.mode == ScaleMode::kAccumulator ? 2 * sums : sums;
 }
 
 int wgmma_registers(const GemmSpec& spec, const WarpgroupConfig& c) {
   int registers = wgmma_sum_registers(c) + kAddresses;
-  if (c.byte_operands) return registers + kWeightAddresses;
+  if (c.byte_operands()) return registers + kWeightAddresses;
   constexpr int kWords = 4;  // of a lane, of a tile of the matrix instruction
-  registers += kWords * c.decoded_sets * c.step_tiles;
+  registers += kWords * WarpgroupConfig::kDecodedSets * c.step_tiles;
   const bool is_int8 = spec.activation == DType::kInt8;
   // Products of FP8 whose sums of groups are added are waited for before the next words come.
-  const bool waits = c.byte_tokens && !is_int8 && c.has_group_sums();
+  const bool waits = c.byte_tokens() && !is_int8 && c.has_group_sums();
   if (!waits) registers += kDecoding;
   if (c.promotes) registers += kPromoting;
-  if (c.byte_tokens) registers += kFurtherChunk * (row_tiles(c) - 1) * (c.stage_chunks - 1);
+  if (c.byte_tokens()) registers += kFurtherChunk * (row_tiles(c) - 1) * (c.stage_chunks - 1);
   const bool converts = is_int8 && c.scaling.mode == ScaleMode::kGroup;
   return registers + (converts ? conversion_registers(c) : 0);
 }

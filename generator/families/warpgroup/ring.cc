@@ -20,7 +20,7 @@ constexpr int kFewestStagesOfBlock = 8;
 
 // Whether blocks that share tiles do so as pairs, which takes some more barriers, is settled later.
 int most_shared_bytes(WarpgroupConfig c) {
-  c.shares_in_pairs = c.shares_tiles;
+  if (c.shares_tiles()) c.sharing = device::TileSharing::kPairs;
   return c.shared_bytes();
 }
 
@@ -59,7 +59,7 @@ void set_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupConfig&
 // The blocks of a pair that have few stages would have their first tokens late behind the weights
 // of two, and the next behind those of a large ring.
 void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupKernel& c) {
-  if (!c.shares_in_pairs || c.total_units() >= kWgmmaCluster * kFewestStagesOfBlock) return;
+  if (!c.shares_in_pairs() || c.total_units() >= kWgmmaCluster * kFewestStagesOfBlock) return;
   if (c.tile_m > kMostTokensAhead) return;
   c.stages_ahead = 1;
   if (!spec.tile.stages) c.stages = stages_that_fit(spec, target, c, true);

@@ -64,8 +64,8 @@ class Ways {
   // A kernel whose tiles have all tokens is made for one of pairs, the workspace, and neither.
   Way fastest() const {
     const bool one_way = c_.has_one_token_tile();
-    if (!c_.shares_tiles) return {};
-    if (one_way && c_.shares_in_pairs) return {Way::kPairs};
+    if (!c_.shares_tiles()) return {};
+    if (one_way && c_.shares_in_pairs()) return {Way::kPairs};
     Way best;
     double least =
         one_way && may_use_workspace() ? std::numeric_limits<double>::infinity() : clocks(best);
@@ -77,7 +77,7 @@ class Ways {
     };
     for (std::int64_t parts = 2; parts <= most_parts(); ++parts) consider({Way::kParts, parts});
     if (all_blocks_may_share()) consider({Way::kAllBlocks});
-    const bool may_pair = c_.shares_in_pairs && left() != 0 && has_places_for_pairs(c_, tiles_);
+    const bool may_pair = c_.shares_in_pairs() && left() != 0 && has_places_for_pairs(c_, tiles_);
     if (may_pair) consider({Way::kPairs});
     return best;
   }
@@ -164,12 +164,12 @@ bool wgmma_may_pair(const WarpgroupConfig& c) {
   // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
   // not 20.9.
   if (c.has_four() && c.tile_m > 16) return false;
-  return c.shares_tiles && c.cluster == 1 && !c.has_many_tokens() &&
+  return c.shares_tiles() && c.cluster == 1 && !c.has_many_tokens() &&
          2 * c.tile_m * c.tile_n <= c.stages * c.stage_bytes();
 }
 
 bool wgmma_has_places_for_pairs(const WarpgroupKernel& c) {
-  return c.shares_in_pairs && has_places_for_pairs(c, row_sets_of(c));
+  return c.shares_in_pairs() && has_places_for_pairs(c, row_sets_of(c));
 }
 
 bool wgmma_has_parts(const Plan& plan, const WarpgroupKernel& c) {

@@ -21,7 +21,7 @@ inline int stage_columns(const device::WarpgroupConfig& c) {
 // Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
 // after the other, whose words lie apart.
 inline bool wgmma_may_halve(const GemmSpec& spec, const device::WarpgroupConfig& c) {
-  return !c.byte_tokens && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
+  return !c.byte_tokens() && c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
          c.scaling.mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
 }
 

@@ -24,15 +24,34 @@ namespace {
 
 // How blocks share the K of tiles.
 const char* sharing_text(const WarpgroupKernel& c) {
-  if (!c.shares_tiles) return "";
+  if (!c.shares_tiles()) return "";
   if (!c.has_one_token_tile()) return ", which share the K of the last tiles where that is faster";
-  return c.shares_in_pairs ? ", which share the K of each tile in pairs"
-                           : ", which share the K of the last tiles";
+  return c.shares_in_pairs() ? ", which share the K of each tile in pairs"
+                             : ", which share the K of the last tiles";
 }
 const char* way_text(const WarpgroupKernel& c) {
-  if (!c.shares_tiles) return " alone";
+  if (!c.shares_tiles()) return " alone";
   if (!c.has_one_token_tile()) return "";
-  return c.shares_in_pairs ? " in pairs" : " in parts";
+  return c.shares_in_pairs() ? " in pairs" : " in parts";
+}
+
+// The class that takes a tile's sums to Y.
+const char* end_policy(device::TileEnd end) {
+  switch (end) {
+    case device::TileEnd::kFloats:
+      break;
+    case device::TileEnd::kRounded:
+      return "WgmmaRoundedEnd";
+    case device::TileEnd::kTokenRows:
+      return "WgmmaTokenRowsEnd";
+    case device::TileEnd::kFoundScales:
+      return "WgmmaFoundScales";
+    case device::TileEnd::kFoundRows:
+      return "WgmmaFoundRows";
+    case device::TileEnd::kFoundTokens:
+      return "WgmmaFoundTokens";
+  }
+  return "WgmmaFloatEnd";
 }
 
 // What the operands, their products and the sums are.
@@ -61,10 +80,11 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
     const GemmSpec& spec = plan.spec.gemm();
     std::vector<std::string> aliases = gemm_aliases(spec);
     aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
+    aliases.push_back(fmt::format("using End = {}<Config>;", end_policy(c.tile_end())));
     for (std::string& alias : sum_aliases(spec)) aliases.push_back(std::move(alias));
     std::string config =
         families::config_struct<device::WarpgroupConfig>("WarpgroupConfig", c, aliases);
-    if (c.byte_operands) {
+    if (c.byte_operands()) {
       return {"warpgroup/bytes.cuh",
               describe(kernel),
               std::move(config),
@@ -72,9 +92,10 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
                                 : "gemm_wgmma_bytes<heddle::Config>",
               {}};
     }
-    return c.byte_tokens ? gemm_text(plan, kernel, "warpgroup/decoded_bytes.cuh", config,
-                                     "gemm_wgmma_decoded")
-                         : gemm_text(plan, kernel, "warpgroup/warpgroup.cuh", config, "gemm_wgmma");
+    return c.byte_tokens()
+               ? gemm_text(plan, kernel, "warpgroup/decoded_bytes.cuh", config,
+                           "gemm_wgmma_decoded")
+               : gemm_text(plan, kernel, "warpgroup/warpgroup.cuh", config, "gemm_wgmma");
   }
   bool multiplies_bytes() const noexcept override { return true; }
 
@@ -93,7 +114,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
                                        std::int64_t /*size*/) const noexcept override {
     const auto& config = config_of<WarpgroupKernel>(kernel);
-    if (!config.shares_tiles) return kWorkspaceCounterBytes;
+    if (!config.shares_tiles()) return kWorkspaceCounterBytes;
     return kWorkspaceCounterBytes +
            static_cast<std::size_t>(2 * 4) * config.workers * config.tile_m * config.tile_n;
   }
@@ -106,8 +127,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   std::size_t max_workspace_bytes(const Plan& plan,
                                   const PlannedKernel& kernel) const noexcept override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
-    const bool always_in_pairs = c.shares_in_pairs && c.has_one_token_tile();
-    return c.shares_tiles && !always_in_pairs
+    const bool always_in_pairs = c.shares_in_pairs() && c.has_one_token_tile();
+    return c.shares_tiles() && !always_in_pairs
                ? reserved_workspace_bytes(plan, kernel, kernel.size_max)
                : 0;
   }

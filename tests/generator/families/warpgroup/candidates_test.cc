@@ -129,7 +129,7 @@ TEST(Wgmma, HonoursATileOrSaysWhyNot) {
     EXPECT_EQ(v.tile_m, 64);
     EXPECT_EQ(v.tile_n, 128);
     EXPECT_EQ(v.stages, 3);
-    EXPECT_FALSE(v.shares_tiles) << "each tile for one block";
+    EXPECT_FALSE(v.shares_tiles()) << "each tile for one block";
   }
   EXPECT_EQ(plan.max_workspace_bytes(), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {

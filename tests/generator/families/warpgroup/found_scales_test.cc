@@ -54,7 +54,7 @@ TEST(WgmmaFoundScales, TokensOfBlocksAreRows) {
   EXPECT_TRUE(all_are_rows(tiles_of_size(spec, 128, 256)));
   EXPECT_TRUE(all_are_rows(tiles_of_size(gated, 128, 256)));
   EXPECT_FALSE(all_are_rows(tiles_of_size(spec, 192, 128)));
-  EXPECT_TRUE(tiles_of_size(spec, 256, 128).front().shares_tiles) << "the K of the last ones";
+  EXPECT_TRUE(tiles_of_size(spec, 256, 128).front().shares_tiles()) << "the K of the last ones";
 }
 
 // What a lane does not have - a bias, a residual, an activation of its own - is added behind shared

@@ -49,7 +49,7 @@ void expect_work_for_every_block(const Plan& plan, const PlannedKernel& kernel, 
     EXPECT_GE(shares.shared_tiles * stages, workers);
     if (shares.sums_in_cluster) {
       // Each cluster has a tile of its own, and no other place for the sums.
-      EXPECT_TRUE(v.shares_in_pairs);
+      EXPECT_TRUE(v.shares_in_pairs());
       EXPECT_EQ(shares.workers, tiles * shares.cluster);
       EXPECT_EQ(shares.shared_tiles, tiles);
       EXPECT_EQ(workspace, 0U);
@@ -108,7 +108,7 @@ TEST(WgmmaShares, TilesOfAllTokensAreOfferedAloneAndInParts) {
   std::map<std::pair<int, int>, std::set<bool>> ways;  // of tiles of so many rows by columns
   for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
     const auto& v = config_of<WarpgroupKernel>(kernel);
-    ways[{v.tile_n, v.stage_chunks}].insert(v.shares_tiles && !v.shares_in_pairs);
+    ways[{v.tile_n, v.stage_chunks}].insert(v.shares_tiles() && !v.shares_in_pairs());
   }
   ASSERT_FALSE(ways.empty());
   for (const auto& [tile, shared] : ways) {
@@ -154,13 +154,13 @@ TEST(WgmmaShares, OneTileOfTokensIsSharedAsItsKernelIsMade) {
         for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
           const auto& v = config_of<WarpgroupKernel>(kernel);
           if (!v.has_one_token_tile()) continue;
-          ways.insert({v.shares_tiles, v.shares_in_pairs});
+          ways.insert({v.shares_tiles(), v.shares_in_pairs()});
           for (std::int64_t m = first; m <= last; ++m) {
             SCOPED_TRACE(fmt::format("{} x {}, M {} of {} to {}", n, k, m, first, last));
             const WgmmaShares shares = wgmma_shares(plan, v, m);
-            ASSERT_EQ(shares.sums_in_cluster, v.shares_in_pairs);
-            ASSERT_EQ(shares.cluster, v.shares_in_pairs ? 2 : v.cluster);
-            ASSERT_EQ(shares.shared_tiles > 0, v.shares_tiles);
+            ASSERT_EQ(shares.sums_in_cluster, v.shares_in_pairs());
+            ASSERT_EQ(shares.cluster, v.shares_in_pairs() ? 2 : v.cluster);
+            ASSERT_EQ(shares.shared_tiles > 0, v.shares_tiles());
           }
         }
         first = last + 1;
@@ -177,7 +177,7 @@ TEST(WgmmaShares, SeveralTilesOfTokensAreSharedInAnyWay) {
   spec.tile.m = 128;
   spec.tile.n = 128;
   spec.path = Path::kHopper;
-  EXPECT_TRUE(config_of<WarpgroupKernel>(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
+  EXPECT_TRUE(config_of<WarpgroupKernel>(plan_of(spec, "h200").kernels.front()).shares_in_pairs());
 }
 
 // Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens.
