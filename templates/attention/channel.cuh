@@ -165,13 +165,13 @@ struct AttentionChannels {
         most = Query::finite_max(most, scales[i][j]);
       }
       if constexpr (Key::kZeros) {
-        // As K's codes are: bits of subnormal numbers.
+        // Zero points become bits of subnormal numbers, as K's codes are.
         const float unit = float_from_bits((127 - 24 + Codes::key_shift(pair)) << 23);
         zeros[i] = Fp16::from_floats(zero[0] * unit, zero[1] * unit);
       }
     }
     most = warp_max(most);
-    // Both the power and its inverse are normal numbers.
+    // The power of two and its inverse are normal numbers.
     u32 exponent = bits_of_float(most) >> 23;
     exponent = exponent < 1 ? 1 : exponent > 253 ? 253 : exponent;
     const float down = float_from_bits((254 - exponent) << 23);

@@ -361,7 +361,7 @@ struct KvFetch {
   }
   template <bool kWhole>
   __device__ __forceinline__ void copy(u32 to, u32 of, int token, int left) const {
-    // Without a sign, which the division would cost instructions for.
+    // Unsigned: a division with a sign takes more instructions.
     const int row =
         Config::value.pages.paged ? static_cast<u32>(token) % Config::value.pages.page_size : token;
     if (Key::kScalesQuery && token >= Key::window_begin(length)) {

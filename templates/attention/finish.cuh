@@ -24,7 +24,7 @@ struct AttentionFinish {
   int warp;
   int lane;
 
-  // Before anything else, by every thread of the block.
+  // Every thread of the block calls it before anything else.
   static __device__ __forceinline__ void start(u32 memory) {
     if constexpr (Config::value.most_team > 1) {
       if (Team::blocks() == 1) return;

@@ -29,7 +29,7 @@ struct Softcap<0> {
 template <class Config, Alibi kAlibi = Config::value.logits.alibi>
 struct AlibiBias {
   using S = AttentionShape<Config>;
-  float slope[S::kRowTiles][S::kLaneQueries];  // times log2(e)
+  float slope[S::kRowTiles][S::kLaneRows];  // times log2(e)
 
   __device__ __forceinline__ void load(const AttentionParameters& arguments, int n, int c,
                                        int head) {
@@ -90,8 +90,8 @@ struct AttentionMask {
   using Cap = Softcap<Config::value.logits.softcap>;
   using Seen = SeenTokens<Config>;
 
-  int length;                                   // of the sequence
-  int position[S::kRowTiles][S::kLaneQueries];  // of the query in its sequence
+  int length;                                // of the sequence
+  int position[S::kRowTiles][S::kLaneRows];  // of the query in its sequence
   AlibiBias<Config> bias;
 
   __device__ __forceinline__ void load(const AttentionParameters& arguments, const Segment& segment,
@@ -101,8 +101,8 @@ struct AttentionMask {
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
-      for (int c = 0; c < S::kLaneQueries; ++c) {
-        int row = first + kQueryTile * n + S::kLaneQueries * t + c;
+      for (int c = 0; c < S::kLaneRows; ++c) {
+        int row = first + kQueryTile * n + S::kLaneRows * t + c;
         if (S::kRows % kQueryTile != 0 && row >= S::kRows) row = S::kRows - 1;
         position[n][c] = length - Config::value.query_len;
         if constexpr (Config::value.query_len > 1) position[n][c] += row / S::kGroup;
@@ -111,7 +111,7 @@ struct AttentionMask {
     }
   }
 
-  // Of the tile that begins at `token`.
+  // Changes a lane's logits of the tile that begins at `token`.
   __device__ __forceinline__ void apply(typename S::Logits& logits, int token, int g) const {
     S::for_each_logit([&](int n, int octet, int c) { Cap::apply(logits[n][octet][c]); });
     S::for_each_logit([&](int n, int octet, int c) {

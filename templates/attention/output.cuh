@@ -1,4 +1,4 @@
-// From the sums of a row to the output: at once, or by way of the workspace.
+// Takes the sums of a row to the output: at once, or by way of the workspace.
 //
 // Workspace: a counter per block, 0 between launches; then two slots per block, of the segment
 // that ends an item which another team began, and of the one that begins an item for others to
@@ -81,7 +81,7 @@ struct AttentionOutput {
                      bits_of_float(total));
   }
 
-  // This block's share, by the last block to come, when its work is done. `ring`: of the warp,
+  // The last block to come merges its share, when its work is done. `ring`: of the warp,
   // where nothing is on its way any more.
   __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
     const int lane = threadIdx.x % 32;

@@ -154,7 +154,8 @@ struct AttentionQuery {
   }
 
  private:
-  // To FP16, by a power of two that all rows of the warp share: mostly one, which takes no search.
+  // Makes FP16 of Q, by a power of two that all rows of the warp share: mostly one, which takes no
+  // search.
   // The product with K's scales needs the same largest exponent of every Q.
   __device__ __forceinline__ void normalise() {
     int up = 0;
@@ -218,7 +219,7 @@ struct AttentionQuery {
     const int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
     return exponent < -80 ? -80 : exponent > 80 ? 80 : exponent;
   }
-  // By the tensor core, with ones in place of K.
+  // Adds up Q's elements by the tensor core, with ones in place of K.
   __device__ __forceinline__ void add_up() {
     if constexpr (kSums > 0) {
       u32 zero[kWordPairs];

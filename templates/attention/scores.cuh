@@ -123,7 +123,7 @@ struct AttentionScores {
       pairs[i] = Fp16::mul2(pairs[i], scales[i / (2 * Query::kWordPairs)]);
   }
 
-  // With what the scales of a group make of them.
+  // Makes logits of the sums of a group with its scales.
   __device__ __forceinline__ void finish(u32 entries, const u64 (&fours)[4],
                                          const float (&sums)[S::kRowTiles][2][kAccumulators][4],
                                          const Query& query, const TensorScale& tensor, int group,

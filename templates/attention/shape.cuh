@@ -197,14 +197,14 @@ struct AttentionShape {
   // What a lane has of a tile's logits, S^T in the accumulators of the tensor core: tokens g, g +
   // 8, g + 16 and g + 24, the octets, of the rows 2t and 2t + 1 of each tile of rows.
   static constexpr int kOctets = kTile / 8;
-  static constexpr int kLaneQueries = kQueryTile / 4;
-  using Logits = float[kRowTiles][kOctets][kLaneQueries];
+  static constexpr int kLaneRows = kQueryTile / 4;
+  using Logits = float[kRowTiles][kOctets][kLaneRows];
   // Calls call(row tile, octet, row) for each of them.
   template <class Call>
   static __device__ __forceinline__ void for_each_logit(const Call& call) {
 #pragma unroll
-    for (int i = 0; i < kRowTiles * kOctets * kLaneQueries; ++i)
-      call(i / (kOctets * kLaneQueries), i / kLaneQueries % kOctets, i % kLaneQueries);
+    for (int i = 0; i < kRowTiles * kOctets * kLaneRows; ++i)
+      call(i / (kOctets * kLaneRows), i / kLaneRows % kOctets, i % kLaneRows);
   }
 
   // Places in shared memory.
@@ -219,7 +219,7 @@ struct AttentionShape {
   static constexpr bool kQueryInShared = Config::value.has_large_heads();
   static constexpr int kQueryBytes = Config::value.query_bytes();
   static constexpr int kRingOffset = Config::value.ring_offset();
-  // And in a stage.
+  // Places in a stage of a warp's ring.
   static constexpr int kSumStride = Config::value.sum_stride();
   static constexpr int kValueOffset = Config::value.values_offset();
   static constexpr int kKeyEntriesOffset = Config::value.key_entries_offset();

@@ -94,7 +94,7 @@ struct AttentionSoftmax {
           }
         }
       }
-      // Beside the last token may be what no one has written.
+      // The word of the last token's scale may also hold bytes that no one has written.
       if (Val::kEntryBytes == 2 && left < S::kTile) {
 #pragma unroll
         for (int octet = 0; octet < 4; ++octet)

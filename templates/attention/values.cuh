@@ -81,8 +81,8 @@ struct AttentionValues {
       }
     }
   }
-  // By the tensor core, from the same rounded P: the code that means zero, as 16 equal rows. Of
-  // tokens 2t and 2t+1 of each octet.
+  // Multiplies the code that means zero, as 16 equal rows, with the same rounded P by the tensor
+  // core. A lane has zero points of tokens 2t and 2t+1 of each octet.
   __device__ __forceinline__ void add_excess(u32 entries, const u32 (&p)[S::kRowTiles][4],
                                              const TensorScale& tensor, int group, int t) {
     if constexpr (Codes::kInteger) {

@@ -66,8 +66,8 @@ struct AttentionWork {
     if (threadIdx.x == 0) store_shared_4(changed_flag(), 0);
   }
 
-  // From the lengths as they are. By every warp, of which the first writes; every thread of the
-  // block calls it.
+  // Shares out the tiles by the lengths as they are. Every warp does, and the first writes; every
+  // thread of the block calls it.
   __device__ __forceinline__ void share_out(int warp, int lane) {
     const int sequences = arguments.sequences;
     // Loads of a lane on their way. Where the kernel before still runs they have their time, and
@@ -115,7 +115,7 @@ struct AttentionWork {
     // Where an item has no more tiles than a team has warps, one team takes it.
     int least = tiles <= warps() * sequences ? warps() : Config::value.least_share;
     if (Team::blocks() > 1) {
-      // Nor does a team take more than an item then.
+      // A team takes no more than an item then.
       const int item = (tiles + sequences - 1) / sequences;
       least = item < warps() ? item : warps();
     }
@@ -149,8 +149,8 @@ struct AttentionWork {
     return load_shared_4(changed_flag()) != 0;
   }
 
-  // In shared memory rather than in registers, as they are seldom asked for. Tiles of one head; of
-  // a team.
+  // The tiles of one head, and those of a team. They are in shared memory rather than in registers,
+  // as they are seldom asked for.
   __device__ __forceinline__ int tiles() const { return begin_of(arguments.sequences); }
   __device__ __forceinline__ int share() const {
     return static_cast<int>(load_shared_4(memory + S::kShareOffset));

@@ -49,7 +49,7 @@ struct ByteValues {
   const u8* weights;
   u32 token_values;  // in shared memory
 
-  // Behind wait_for_predecessor(): begins to copy what there is of the tile's tokens.
+  // Called after wait_for_predecessor(). Begins to copy what there is of the tile's tokens.
   __device__ __forceinline__ void fetch_tokens(int first_token, int m) const {
     for (int i = threadIdx.x; i < Config::value.tile_m; i += Config::value.threads()) {
       const int token = first_token + i < m ? first_token + i : m - 1;

@@ -14,7 +14,7 @@ struct ByteMmaAmpere {
     mma16832(a_codes, b_codes, d, a, b[0], b[1]);
   }
 };
-// The same of INT8 as four of 8 rows by 16 columns.
+// INT8 by four instructions of 8 rows by 16 columns.
 struct ByteMmaTuring {
   static __device__ __forceinline__ void run(Int8Codes, Int8Codes, u32 (&d)[4], const u32 (&a)[4],
                                              const u32 (&b)[2]) {
@@ -54,7 +54,7 @@ struct ByteWarpTile {
         chunk(warp_k * S::kRunChunks),
         // Matrices of rows 0 to 7, rows 8 to 15, and those of the next 16 columns.
         row_place(S::unit_offset(lane % 16, lane / 16)),
-        // Of tokens 0 to 7, of the next 16 columns of these, and those of tokens 8 to 15.
+        // Matrices of tokens 0 to 7, of the next 16 columns of these, and those of tokens 8 to 15.
         token_place(S::unit_offset(token_row + lane / 16 * 8 + lane % 8, lane / 8 % 2)) {
     clear(part);
     clear(sum);

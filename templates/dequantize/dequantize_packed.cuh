@@ -116,7 +116,7 @@ struct ChunkToRows {
     }
   }
 
-  // The same, packed column j to column order[j].
+  // Writes packed column j to column order[j].
   __device__ __forceinline__ void scatter(u32 shared, u8* w, int first_row, int first_column,
                                           const int* order) const {
     const int lane = 4 * g + t;

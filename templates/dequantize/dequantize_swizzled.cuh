@@ -82,7 +82,7 @@ struct SwizzledChunk {
   }
 
  private:
-  // As it is stored; rows g and g + 8 of a row block have theirs side by side.
+  // A row's scale as it is stored; rows g and g + 8 of a row block have theirs side by side.
   __device__ __forceinline__ u32 load_scale(const u8* weights, int row) const {
     constexpr int kHalf = Chunk::kRows / 2;
     if constexpr (kFrom.by_blocks()) {

@@ -13,7 +13,8 @@ struct GemvStage {
   static constexpr int kMetaVectors = Config::value.meta_bytes() / 16;  // of a chunk
   static constexpr int kTokenVectors = GemvConfig::kChunkTokenBytes / 16;
 
-  // Those of one lane, of all chunks of its warp; it holds up to kMostHeld of them at a time.
+  // Vectors of metadata and of tokens that a lane copies for all chunks of its warp; it holds up to
+  // kMostHeld of them at a time.
   static constexpr int kMostHeld = 4;
   static constexpr int kLaneMeta = (Config::value.warp_chunks() * kMetaVectors + 31) / 32;
   static constexpr int kLaneTokens = (Config::value.warp_chunks() * kTokenVectors + 31) / 32;

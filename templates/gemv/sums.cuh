@@ -1,5 +1,5 @@
-// From the sums of the warps to Y: those of a block's warps are added in their order, then those of
-// the blocks that share K in theirs.
+// Takes the sums of the warps to Y: those of a block's warps are added in their order, then those
+// of the blocks that share K in theirs.
 #pragma once
 
 #include "gemv/config.h"
@@ -26,8 +26,8 @@ struct GemvSums {
     store_shared_float(at + 32, sum.high);
   }
 
-  // After a barrier behind put(), the lanes of one warp: a lane to each output, of eight rows or of
-  // all.
+  // Called after put() and a barrier, by the lanes of one warp: a lane to each output, of eight
+  // rows or of all.
   __device__ __forceinline__ void finish(int lane) const {
     constexpr int kRows = Config::value.epilogue.rows();
     const int row = Chunk::kRows * row_block + kRows * lane;
@@ -83,7 +83,7 @@ struct GemvSums {
     warp_barrier();
     return before == Config::value.split_k - 1;
   }
-  // In the order of K, whichever block came last.
+  // Adds the parts in the order of K, whichever block came last.
   __device__ __forceinline__ Sums8 sum_of_parts(int vector) const {
     Sums8 sum = {};
 #pragma unroll

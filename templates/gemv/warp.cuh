@@ -133,7 +133,8 @@ struct GemvWarp : ChunkLane<Config> {
     add_parts(Lane::sum_scales(chunk, column));
   }
 
-  // From the sums of the group, what the zero points of rows g and g + 8 add to each weight.
+  // Subtracts from the sums of the group what the zero points of rows g and g + 8 add to each
+  // weight.
   __device__ __forceinline__ void subtract_zeros(RowPair zeros) {
     part[0][0] -= zero_term<Config>(zeros.low, token_sum[0]);
     part[0][2] -= zero_term<Config>(zeros.high, token_sum[2]);

@@ -27,7 +27,7 @@ struct GemvWords {
   }
 
  private:
-  // As 16-byte loads, then one of 8 and one of 4 bytes.
+  // Loads 16 bytes at a time, then 8 and 4.
   static __device__ __forceinline__ void load_half(const u8* half, int lane, u32 (&words)[kBits]) {
     constexpr int kFours = kBits / 4 * 4;
 #pragma unroll

@@ -167,7 +167,7 @@ struct AppendRows {
     const int first = element(run);
     return Rotations::turns(first) ? neox_partner<Config>(first) : first;
   }
-  // From the lanes that hold them.
+  // Gets the partners from the lanes that hold them.
   __device__ __forceinline__ Sixteen partners_of(const Sixteen& row) const {
     const int first_lane = static_cast<int>(threadIdx.x) % 32 - lane_;
     Sixteen partners;
@@ -200,7 +200,7 @@ struct AppendRows {
     }
   }
 
-  // To that of all lanes that share a scale.
+  // Widens a range to that of all lanes that share a scale.
   __device__ __forceinline__ void reduce(KvRange (&range)[kScales]) const {
     if constexpr (kScales == 1) {
       range[0].template reduce<Tensor, kGroups ? kGroup / 16 : Config::value.lanes>();
@@ -210,7 +210,7 @@ struct AppendRows {
         KvRange other[2] = {range[0], range[1]};
         other[0].template exchange<Tensor>(mask);
         other[1].template exchange<Tensor>(mask);
-        // Behind the span a lane has 16 neighbours, of one group: its runs meet last.
+        // After the span a lane has 16 neighbouring elements of one group: its runs meet last.
         if (mask == kGroup / 16 && !in_span<kSpan>(lane_)) {
           other[0] = range[1];
           other[1] = range[0];
@@ -235,7 +235,7 @@ struct AppendRows {
 #pragma unroll
     for (int stage = 0; stage < Config::value.stages; ++stage) {
       const bool is_there = has_row(first_head_ + stage * head_step_);
-      // In a norm lanes take part whose row is not there.
+      // Lanes whose row is not there take part in a norm, too.
       if (!kNormalizes && !is_there) continue;
       const Sixteen row = fetched(stage);
       float x[16];

@@ -54,7 +54,7 @@ struct ChannelScales {
     }
   }
 
-  // Also to where they are stored.
+  // Finds the scales, and stores them at `to`, too.
   template <int kThreads>
   __device__ __forceinline__ void find(u8* to) const {
     constexpr int kStep = Tensor::value.entry_bytes();
@@ -80,7 +80,7 @@ struct ChannelScales {
     float inverse;
     float rounding;
   };
-  // Those of a thread's 16 channels.
+  // Loads the entries of a thread's 16 channels.
   __device__ __forceinline__ void load(int low, int high, Entry (&entries)[16]) const {
 #pragma unroll
     for (int i = 0; i < 16; i += 2) {

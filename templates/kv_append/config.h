@@ -5,7 +5,7 @@
 
 namespace heddle::device {
 
-// As the specs have it: which elements of a row of K, or of Q, turn together.
+// Which elements of a row of K, or of Q, turn together, by the names that specs have.
 HEDDLE_ENUM(RopePairing, kNone, kNeox, kGptj);
 
 // Lanes of a warp take a row together, so many elements each: two runs of eight.

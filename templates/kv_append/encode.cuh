@@ -18,7 +18,7 @@ struct KvScale {
   float zero;     // code of zero
 };
 
-// As round_scale(), by the conversions that the architecture has.
+// Rounds a scale as round_scale() does, by the conversions that the architecture has.
 template <ScaleType kType>
 __device__ __forceinline__ RoundedScale round_kv_scale(float scale) {
   if constexpr (kType == ScaleType::kFp16) {
@@ -138,7 +138,7 @@ struct KvEncode {
       return prmt<0x5410>(prmt<0x0040>(bits_of_float(scaled[0]), bits_of_float(scaled[1])),
                           prmt<0x0040>(bits_of_float(scaled[2]), bits_of_float(scaled[3])));
     } else {
-      // From the last code to the first, each shifts those after it up.
+      // Goes from the last code to the first: each shifts those after it up.
       u32 word = 0;
       u32 magic = 0;
 #pragma unroll

@@ -48,7 +48,7 @@ struct KvRange {
     if constexpr (Tensor::value.asymmetric) negative = max_or_nan(negative, other.negative);
   }
 
-  // Among kLanes neighbouring lanes.
+  // Widens the range to that of kLanes neighbouring lanes.
   template <class Tensor, int kLanes>
   __device__ __forceinline__ void reduce() {
 #pragma unroll
@@ -67,8 +67,8 @@ struct KvRange {
     if constexpr (Tensor::value.asymmetric) negative = shuffle_xor(negative, mask);
   }
 
-  // Into two words of shared memory, and from there: numbers that are not negative order like their
-  // bits, NaN above all.
+  // give() widens two words of shared memory by the range, take() reads them: numbers that are not
+  // negative order like their bits, NaN above all.
   __device__ __forceinline__ void give(u32 entry) const {
     shared_max(entry, bits_of_float(positive));
     shared_max(entry + 4, bits_of_float(negative));
@@ -79,7 +79,7 @@ struct KvRange {
   }
 };
 
-// Those of 16 elements of every row that is added, each by itself, and of zero.
+// Ranges of 16 elements, each by itself, over every row that is added, and zero.
 template <class Value>
 struct RangesOfPairs {
   u32 most[8] = {};

@@ -19,7 +19,7 @@ struct RowStore {
   u8* scales;
   int head_rows;  // from one head of a token to the next
 
-  // From an element of a row on.
+  // Stores from an element of a row on.
   __device__ __forceinline__ RowStore(const KvTensorPointers& cache, const Place& place,
                                       int page_tokens, int head, int element) {
     if constexpr (Tensor::kQuery) {

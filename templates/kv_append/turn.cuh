@@ -52,7 +52,7 @@ struct Turn {
     }
   }
 
-  // In place; `partners`: without kOwnPairs what the elements turn with.
+  // Turns elements in place; `partners`: without kOwnPairs what the elements turn with.
   __device__ __forceinline__ void apply(int lane, const float (&partners)[16],
                                         float (&x)[16]) const {
     if constexpr (kNeox && kOwnPairs) {

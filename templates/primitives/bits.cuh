@@ -22,7 +22,7 @@ __device__ __forceinline__ u32 prmt(u32 a, u32 b) {
   return d;
 }
 
-// The same with the selector in a register: a table look-up of four bytes at once.
+// prmt with the selector in a register: a table look-up of four bytes at once.
 __device__ __forceinline__ u32 prmt_by(u32 a, u32 b, u32 selector) {
   u32 d;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(selector));

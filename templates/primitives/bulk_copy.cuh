@@ -20,7 +20,7 @@ __device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 by
       "l"(global), "r"(bytes), "r"(barrier)
       : "memory");
 }
-// The same with policy_read_once().
+// bulk_copy() with policy_read_once().
 __device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u32 bytes,
                                                u32 barrier, u64 policy) {
   asm volatile(

@@ -160,7 +160,7 @@ __device__ __forceinline__ u32 fp16_from_e4m3(u32 codes) {
   return d | low_nan | ((codes & 0x7f00u) == 0x7f00u ? 0x7e000000u : 0u);
 #endif
 }
-// Those in the high 16 bits.
+// The two codes in the high 16 bits.
 __device__ __forceinline__ u32 fp16_from_high_e4m3(u32 codes) {
 #if HEDDLE_CONVERTS_FP8
   u32 d;

@@ -22,7 +22,7 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(barrier)
                : "memory");
 }
-// The same in a thread where `arrives` holds, without a branch.
+// Arrives in a thread where `arrives` holds, without a branch.
 __device__ __forceinline__ void mbarrier_arrive_if(bool arrives, u32 barrier) {
   asm volatile(
       "{ .reg .pred p; .reg .b64 state; setp.ne.b32 p, %0, 0; "

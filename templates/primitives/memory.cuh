@@ -159,7 +159,7 @@ __device__ __forceinline__ void store_global_1(void* address, u32 v) {
 __device__ __forceinline__ void prefetch_l2(const void* address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }
-// The same of an array of `bytes` bytes, if it has that line.
+// Prefetches a line of an array of `bytes` bytes, if it has that line.
 __device__ __forceinline__ void prefetch_line(const void* array, i64 line, i64 bytes) {
   if (128 * line < bytes) prefetch_l2(static_cast<const u8*>(array) + 128 * line);
 }
@@ -176,7 +176,7 @@ __device__ __forceinline__ void copy_async_16(u32 shared, const void* global, bo
                "r"(valid ? 16 : 0)
                : "memory");
 }
-// The same where `wanted`; elsewhere nothing is read or written.
+// copy_async_16() where `wanted`; elsewhere nothing is read or written.
 __device__ __forceinline__ void copy_async_16_if(bool wanted, u32 shared, const void* global,
                                                  bool valid) {
   asm volatile(

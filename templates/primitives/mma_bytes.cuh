@@ -59,7 +59,7 @@ __device__ __forceinline__ u32 fp16_of(E4m3Codes, u32 codes) {
   const u32 is_nan = (magnitude + 0x01000100) & 0x80008000;
   return Fp16::mul2((codes & 0x80008000) | magnitude >> 1, k256) | (is_nan - (is_nan >> 15));
 }
-// Of four codes the first two, and the others.
+// The first two of four codes, and the others.
 template <class Codes>
 __device__ __forceinline__ u32 first_two(Codes codes, u32 four) {
   return fp16_of(codes, prmt<0x1404>(four, 0));

@@ -42,7 +42,7 @@ struct ScaleFp32 {
   }
 };
 
-// Both of a pair times 2^kExponent, in one step or, past the type's largest power of two, in two.
+// Multiplies a pair by 2^kExponent, in one step or, past the type's largest power of two, in two.
 template <class Value, int kExponent>
 __device__ __forceinline__ u32 power_of_two_pair(u32 pair) {
   constexpr int kFirst = kExponent < Value::kMaxExponent ? kExponent : Value::kMaxExponent;
@@ -97,7 +97,7 @@ struct E4m3 {
   static __device__ __forceinline__ float widen(u32 code) {
     return __uint_as_float((code & 0x80) << 24 | (code & 0x7f) << 20) * 0x1p120f;
   }
-  // The same for both codes at once, in the places of a 16-bit float.
+  // Two codes at once, in the places of a 16-bit float.
   template <int kExponent, class Value>
   static __device__ __forceinline__ u32 values(Value, u32 pair) {
     constexpr u32 kPlaces = (0x7f00u >> Value::kE4m3Shift) * 0x00010001u;

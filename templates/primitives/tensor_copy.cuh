@@ -25,8 +25,8 @@ __device__ __forceinline__ void tensor_copy(u32 shared, const TensorMap& map, in
       "l"(&map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
 }
-// The same with .multicast: to the same place in the shared memory of every block of the cluster in
-// the mask, each of whose own mbarriers counts the bytes in.
+// tensor_copy() with .multicast: to the same place in the shared memory of every block of the
+// cluster in the mask, each of whose own mbarriers counts the bytes in.
 __device__ __forceinline__ void tensor_copy_to_all(u32 shared, const TensorMap& map, int column,
                                                    int row, u32 barrier, u32 mask) {
   asm volatile(

@@ -13,7 +13,7 @@ using i64 = long long;
 struct alignas(16) u32x4 {
   u32 x, y, z, w;
 };
-// The same of floats. Accesses that take them as they are spare the compiler a move for each.
+// Four floats. Accesses that take them as they are spare the compiler a move for each.
 struct alignas(16) f32x4 {
   float x, y, z, w;
 };

@@ -41,7 +41,7 @@ __device__ __forceinline__ constexpr u64 wgmma_columns(u32 shared_address) {
   constexpr u64 kNotUsed = u64{1} << 16;
   return kSwizzle128 | kEightColumns | kNotUsed | (shared_address & 0x3ffff) >> 4;
 }
-// The same, of the warp's first lane. It tells the compiler that lanes agree, which
+// A descriptor as the warp's first lane has it. It tells the compiler that lanes agree, which
 // then keeps descriptors in uniform registers, where wgmma takes them from.
 __device__ __forceinline__ u64 wgmma_same_columns(u64 columns) {
   constexpr u64 kHigh = wgmma_columns(0) >> 32 << 32;

@@ -52,7 +52,7 @@ HEDDLE_WGMMA_CODES(160, 80, 80, 81, 82)
 HEDDLE_WGMMA_CODES(192, 96, 96, 97, 98)
 HEDDLE_WGMMA_CODES(256, 128, 128, 129, 130)
 
-// The same with A in registers: a0 .. a3, then b and p.
+// wgmma of codes with A in registers: a0 .. a3, then b and p.
 #define HEDDLE_WGMMA_DECODED(A, B, Sum, kTypes, kLast, kSumsOf, kN, kSums, a0, a1, a2, a3, b, p)   \
   __device__ __forceinline__ void wgmma(A, B, Sum (&d)[kSums], const u32 (&a)[4], u64 columns,     \
                                         bool add) {                                                \

@@ -33,7 +33,7 @@ __device__ __forceinline__ void store_block_scale(u32 scale, int block, int c, i
   constexpr int kTiles = static_cast<int>(device::ceil_div(kTo.row_blocks, kTileBlocks));
   constexpr int kN = Config::value.tiles.n;
   constexpr int kHalfBlocks = kTo.gated ? kN / (2 * PackedLayout::kBlockRows) : 1;
-  // Of gated weights a block has a half of the rows of four tiles, of others two whole tiles.
+  // A block has half of the rows of four tiles of gated weights, or two whole tiles of others.
   const int tile = kTo.gated ? block % kHalfBlocks * 4 + thread : block * 2 + thread / 2;
   const int half = kTo.gated ? block / kHalfBlocks : thread % 2;
   const bool has_rows =

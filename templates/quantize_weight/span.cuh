@@ -72,7 +72,7 @@ struct RunningRange {
       add_high_half(pairs[i] & 0xffff0000u);
     }
   }
-  // Those of all lanes of the warp, in each of them.
+  // Adds the ranges of all lanes of the warp, in each of them.
   __device__ __forceinline__ void add_lanes() {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
@@ -83,7 +83,7 @@ struct RunningRange {
       negative = other_negative > negative ? other_negative : negative;
     }
   }
-  // Into an entry of shared memory; then starts anew.
+  // Adds the ranges to an entry of shared memory, then starts anew.
   __device__ __forceinline__ void flush(u32 entry) {
     shared_max(entry, static_cast<u32>(positive) >> 16);
     shared_max(entry + 4, (negative & 0x7fffffffu) >> 16);

@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-// Of the eight registers of a segment, two columns each.
+// Codes of the eight registers of a segment, two columns each.
 template <class Config>
 __device__ __forceinline__ u32x4 unit_codes(const u32 (&pairs)[8], float scale) {
   using Value = typename Config::Value;
@@ -22,7 +22,7 @@ __device__ __forceinline__ u32x4 unit_codes(const u32 (&pairs)[8], float scale) 
   return {words[0], words[1], words[2], words[3]};
 }
 
-// Of int8 codes.
+// The sum of sixteen INT8 codes.
 __device__ __forceinline__ int sum_of_codes(const u32x4& codes) {
   const u32 words[4] = {codes.x, codes.y, codes.z, codes.w};
   int sum = 0;

@@ -5,7 +5,7 @@
 
 namespace heddle::device {
 
-// As the specs have them.
+// Norms and orders of gates and ups, by the names that specs have.
 HEDDLE_ENUM(NormType, kNone, kRms, kLayer);
 HEDDLE_ENUM(GateOrder, kNone, kHalves, kInterleaved);
 HEDDLE_ENUM(RowDtype, kFp16, kBf16, kInt8, kFp8E4m3, kFp8E5m2);

@@ -61,7 +61,7 @@ struct NormRow {
     }
     if constexpr (kResidual) add_residual<kCount>(first, s);
   }
-  // The same once load() has been there: what this thread has read or written.
+  // Loads what load() has read or written before in this thread.
   template <int kCount>
   __device__ __forceinline__ void load_again(int first, u32x4* s) const {
     const u8* sums = kResidual ? residual : x;

@@ -116,7 +116,7 @@ struct HeldGates {
   }
 };
 
-// Those of a row with one scale that no block's registers hold.
+// Gates of a row with one scale that no block's registers hold.
 template <class Config>
 struct LongGates {
   const GatedRow<Config>& row;

@@ -6,7 +6,8 @@
 
 namespace heddle {
 
-// Of one row. All lanes of a warp call its members together, also for rows that are not there.
+// The output of one row. All lanes of a warp call its members together, also for rows that are not
+// there.
 template <class Config>
 class RowOutput {
  public:

@@ -72,8 +72,8 @@ __device__ __forceinline__ void for_each_row(int m, const Take& take) {
   }
 }
 
-// The same vector, of which nothing is known: while it waits it is held as 16-bit values only, in
-// half the registers of FP32.
+// Makes the compiler forget how it came by a vector: while it waits it is held as 16-bit values
+// only, in half the registers of FP32.
 __device__ __forceinline__ u32x4 stay_packed(u32x4 v) {
   return {forget(v.x), forget(v.y), forget(v.z), forget(v.w)};
 }

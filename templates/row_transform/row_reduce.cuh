@@ -74,7 +74,7 @@ struct ValueRange {
       if constexpr (kAsymmetric) negative = max_or_nan(negative, -v[i]);
     }
   }
-  // To that of kLanes neighbouring lanes.
+  // Combines the values of kLanes neighbouring lanes.
   template <int kLanes>
   __device__ __forceinline__ void reduce_lanes() {
 #pragma unroll
@@ -83,7 +83,7 @@ struct ValueRange {
       if constexpr (kAsymmetric) negative = max_or_nan(negative, shuffle_xor(negative, mask));
     }
   }
-  // To that of the row.
+  // Combines the values of the threads of a row.
   template <class Config>
   __device__ __forceinline__ void reduce_row(int lane, RowReduce<Config>& reduce) {
     positive = reduce(positive, lane, LargerOrNan());

@@ -103,7 +103,7 @@ struct SharedTiles {
     return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / shared_units);
   }
 
-  // This block's, of the set of rows.
+  // The first row tile of this block in the set of rows.
   static __device__ __forceinline__ int first_row_tile(int row_set) {
     return (row_set * S::kBlocks + rank()) * S::kTileRowTiles;
   }

@@ -14,7 +14,7 @@ namespace heddle {
 [[maybe_unused]] constexpr float kMagic = 12582912.0f;
 [[maybe_unused]] constexpr u32 kMagicBits = 0x4b400000u;
 
-// Of a magnitude below 2^22; ties to even.
+// Rounds a number of magnitude below 2^22; ties to even.
 __device__ __forceinline__ int nearest_integer(float t) {
   return static_cast<int>(bits_of_float(t + kMagic) - kMagicBits);
 }
@@ -26,7 +26,7 @@ struct CodeScale {
   u32 mask = 0;          // of the codes: 0 makes all of them zero
 };
 
-// Of a scale that the launch gives.
+// What codes take of a scale that the launch gives.
 __device__ __forceinline__ CodeScale given_scale(float given) {
   CodeScale scale;
   if (!(given >= kLeastScale && given < 0x1p126f)) return scale;
@@ -44,8 +44,8 @@ struct FoundScale {
   CodeScale of_codes;
 };
 
-// Of values whose largest magnitude, or whose range, is `width`, which becomes that of `largest`,
-// the largest code's, 127 or more. `width` is finite and not negative.
+// The scale of values whose largest magnitude, or whose range, is `width`, which becomes that of
+// `largest`, the largest code's, 127 or more. `width` is finite and not negative.
 template <bool kE8m0>
 __device__ __forceinline__ FoundScale finite_scale(float width, float largest) {
   const float quotient = divide(width, largest);
@@ -61,8 +61,8 @@ __device__ __forceinline__ FoundScale finite_scale(float width, float largest) {
   }
   return scale;
 }
-// The same for a width that may also be infinite or NaN, but not negative: then the scale is NaN,
-// and codes are zero.
+// finite_scale() for a width that may also be infinite or NaN, but not negative: then the scale is
+// NaN, and codes are zero.
 template <bool kE8m0>
 __device__ __forceinline__ FoundScale found_scale(float width, float largest) {
   const bool finite = width <= kLargestFloat;

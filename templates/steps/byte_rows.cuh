@@ -14,7 +14,7 @@ struct ByteRows {
   float scale[kHalves][8];
   int sum[kHalves][8];
 
-  // Of the packed rows from `row` on.
+  // Loads what the packed rows from `row` on have.
   static __device__ __forceinline__ ByteRows load(const u8* weights, int row) {
     ByteRows rows;
 #pragma unroll

@@ -76,7 +76,7 @@ struct ByteSums : SumArithmetic<OfSum> {
       copy_async_small<4>(to + zero_offset<Config>(), x_zero_points + at, 4);
     }
   }
-  // That of a token, and of two neighbouring ones, from there.
+  // Loads what there is of a token, and of two neighbouring ones, from there.
   template <class Config>
   static __device__ __forceinline__ OfToken load_token(u32 from) {
     u32 zero_point = 0;
@@ -84,7 +84,8 @@ struct ByteSums : SumArithmetic<OfSum> {
       zero_point = load_shared_4(from + zero_offset<Config>());
     return {float_from_bits(load_shared_4(from)), static_cast<int>(zero_point)};
   }
-  // That of a token, without zero points, from where it was written: behind wait_for_predecessor().
+  // Reads a token's scale, without zero points, from where it was written: behind
+  // wait_for_predecessor().
   template <class Config>
   __device__ __forceinline__ OfToken read_token(int token) const {
     static_assert(!Config::value.token_zeros);
@@ -103,7 +104,8 @@ struct ByteSums : SumArithmetic<OfSum> {
              {float_from_bits(static_cast<u32>(scales >> 32)), static_cast<int>(zeros >> 32)}}};
   }
 
-  // Of rows g and g + 8 of a row block; past the last one zeros, but ones with kGroup.
+  // What there is of rows g and g + 8 of a row block; past the last one zeros, but ones with
+  // kGroup.
   template <class Config>
   static __device__ __forceinline__ OfRows of_rows(const u8* weights, const WeightShape& shape,
                                                    int row_block, int g) {

@@ -95,8 +95,8 @@ struct ChunkLane {
     return Scale::load_shared(
         entry(chunk + Config::value.weights.zero_offset, column, Config::value.weights.zero_bytes));
   }
-  // As Decode::group() wants them; zero but with integer zero points per group, or with their
-  // integer scales above them.
+  // Zero points as Decode::group() wants them; zero but with integer zero points per group, or with
+  // their integer scales above them.
   __device__ __forceinline__ u32 int_zeros(u32 chunk, int column) const {
     if constexpr (kTwoLevels) return zeros_and_scales(chunk, column);
     if constexpr (!kIntZeros || kChannel) return 0;
@@ -143,7 +143,7 @@ struct ChunkLane {
 
   static __device__ __forceinline__ u32 zero_fields(u32 pair) { return pair * 0x00010001u; }
 
-  // As 16-byte loads, then one of 8 and one of 4 bytes.
+  // Loads 16 bytes at a time, then 8 and 4.
   __device__ __forceinline__ void load_lane_words(u32 half,
                                                   u32 (&words)[Config::value.weights.bits]) const {
     const int lane = 4 * g + t;

@@ -90,8 +90,8 @@ struct EpilogueConfig {
   HEDDLE_BOTH constexpr bool rounds_sums() const {
     return bias_bytes == 0 && !residual && result_bytes <= 2 && !finds_scales;
   }
-  // The same of outputs whose scale is that of 128: whether sums, or gates and ups, are all that
-  // they and their scale depend on.
+  // Whether sums, or gates and ups, are all that outputs depend on whose scale is that of 128, and
+  // all that this scale depends on.
   HEDDLE_BOTH constexpr bool only_scales() const {
     return bias_bytes == 0 && !residual && (gated || activation == Activation::kNone);
   }

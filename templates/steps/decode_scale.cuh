@@ -52,7 +52,7 @@ struct RowTileDecoder {
     if (tile == 0 || begins_group) Decode::unit(words, unit, group[r], a);
     if constexpr (Lane::kWeight && !Decode::kScales) scale_weights(scales[r], a[tile]);
   }
-  // The same of 16 bits: a unit is one tile, whose words are its A operand.
+  // Weights of 16 bits: a unit is one tile, whose words are its A operand.
   __device__ __forceinline__ void decode(int, const WordsInShared& words, int unit, int, bool,
                                          Fragments& a) const {
     static_assert(Decode::kTiles == 1);

@@ -1,4 +1,4 @@
-// From the sums of eight rows of W, or of a row block of gates and ups, and one token to Y: scale,
+// Takes the sums of eight rows of W, or of a row block of gates and ups, and one token to Y: scale,
 // bias, activation, residual, one rounding, stores of 16 bytes, of codes 8.
 #pragma once
 
@@ -45,8 +45,8 @@ struct Output {
     const i64 offset = offset_of(token, row);
     Result::store(y + offset, outputs(offset, row, sums_of), y_scales);
   }
-  // The same by the scale of the outputs' group, which neighbouring lanes have and find together:
-  // all lanes of the warp call it. Those outside of Y read and store nothing. m: tokens of Y.
+  // Stores by the scale of the outputs' group, which neighbouring lanes have and find together: all
+  // lanes of the warp call it. Those outside of Y read and store nothing. m: tokens of Y.
   template <class SumsOf>
   __device__ __forceinline__ void store_group(bool is_inside, int token, int row, int m,
                                               const SumsOf& sums_of) const {

@@ -13,7 +13,7 @@ template <class Sum>
 struct EightSums {
   Sum v[8];
 };
-// Those in FP32, or outputs.
+// Eight sums in FP32, or outputs.
 using Sums8 = EightSums<float>;
 
 __device__ __forceinline__ void add_four(float* sums, f32x4 v) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void add_values(Sums8& sum, u32x4 values) {
   }
 }
 
-// Of outputs that have no scale.
+// What outputs without a scale have in place of one.
 struct NoScale {};
 
 // Value: Fp16 or Bf16.

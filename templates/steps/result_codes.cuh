@@ -107,7 +107,7 @@ __device__ __forceinline__ void share_largest(float (&most)[kCount], int lane) {
     }
   }
 }
-// That of kLanes neighbouring lanes, a power of two, all of which call it.
+// The largest magnitude of kLanes neighbouring lanes, a power of two, all of which call it.
 template <int kLanes>
 __device__ __forceinline__ float largest_of_lanes(float most) {
 #pragma unroll

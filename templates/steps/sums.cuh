@@ -13,7 +13,7 @@ struct FloatSums {
   struct OfRows {};                         // nothing: see ByteSums
   static constexpr float kNothing = -0.0f;  // adds nothing, not even a sign
   static __device__ __forceinline__ void add(float* sums, f32x4 v) { add_four(sums, v); }
-  // As they go through memory.
+  // Sums as they go through memory.
   static __device__ __forceinline__ float as_float(float sum) { return sum; }
   static __device__ __forceinline__ float of_bits(u32 bits) { return float_from_bits(bits); }
   static __device__ __forceinline__ f32x4 four(const float* sums) {

@@ -1,4 +1,4 @@
-// From the sums of a tile in registers to Y: add the warps along K, then the blocks of a split,
+// Takes the sums of a tile in registers to Y: adds the warps along K, then the blocks of a split,
 // both in a fixed order.
 #pragma once
 
@@ -20,7 +20,7 @@ struct PlainValues {
   }
 };
 
-// Of Config::value: the tile (tile_m, tile_n, row_tiles(), token_tiles()), warps_k, split_k, where
+// Config::value has the tile (tile_m, tile_n, row_tiles(), token_tiles()), warps_k, split_k, where
 // sums lie in shared memory (sum_stride()), how many vectors() and outputs() there are, the shape
 // of W and the epilogue. All kThreads threads of the block finish; not all of them need have sums.
 // Values: see PlainValues.
@@ -72,11 +72,11 @@ struct Epilogue {
     }
   }
 
-  // After a barrier behind put(): the sums of the warps at `warp_k` along K, from that row on.
+  // The sums of the warps at `warp_k` along K, from that row on, after put() and a barrier.
   __device__ __forceinline__ u32 sums_at(int warp_k, int token, int row) const {
     return shared + 4 * ((warp_k * Config::value.tile_m + token) * kSumStride + row);
   }
-  // Those of all warps, added in their order.
+  // The sums of all warps, added in their order.
   __device__ __forceinline__ Eight sum_of_warps(int token, int row) const {
     Eight sum = {};
 #pragma unroll
@@ -92,7 +92,7 @@ struct Epilogue {
     return Schedule::row_tile() * Config::value.tile_n + row;
   }
 
-  // After a barrier behind put(): all threads finish the tile.
+  // All threads finish the tile, after put() and a barrier.
   __device__ __forceinline__ void finish() const {
     if constexpr (Config::value.split_k > 1) {
       if (!add_to_split()) return;
@@ -123,7 +123,7 @@ struct Epilogue {
     Sums::add(sum.v, low);
     Sums::add(sum.v + 4, high);
   }
-  // Of the rows that output i of the tile is made of.
+  // The first of the rows that output i of the tile is made of.
   static __device__ __forceinline__ int first_row(int i) { return i % kTokenOutputs * kRows; }
   __device__ __forceinline__ int global_token(int token) const {
     return Schedule::first_token() + token;

@@ -64,7 +64,7 @@ struct StreamRing {
             Config::value.weights.chunk_bytes;
   }
 
-  // Its place in shared memory, once it is there.
+  // Waits for the stage, and returns its place in shared memory.
   __device__ __forceinline__ u32 take() const {
     mbarrier_wait(memory.stage_barrier(warp, stage), parity);
     return memory.ring(warp) + stage * S::kStageBytes;

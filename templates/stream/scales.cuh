@@ -25,14 +25,14 @@ struct StreamScales {
   static constexpr int kHalfEntries =
       max_of(Config::value.weights.entry(63) + 1, S::kEntries - Config::value.weights.entry(64));
   static constexpr int kHalfWords = kHalfEntries * kWords;
-  // Without an offset of the entries those of a half begin at a multiple of their bytes.
+  // Whether the scales of a half begin at a multiple of their bytes: they do without an offset.
   static constexpr bool kAligned = Config::value.weights.entry_offset == 0;
 
   // What a lane has of half a chunk, for each entry kWords.
   u32 words[kHalfWords];
 
-  // Those of S::kWideChunks chunks, by the lanes of a warp together. They may be read at once, and
-  // written again after a warp_barrier().
+  // Widens the scales of S::kWideChunks chunks, by the lanes of a warp together. They may be read
+  // at once, and written again after a warp_barrier().
   static __device__ __forceinline__ void widen(u32 chunks, u32 wide, int lane) {
     static_assert(Config::value.weights.scale_bytes == 16,
                   "pairs of codes of an entry, one behind the other");

@@ -88,8 +88,8 @@ struct StreamMemory {
   __device__ __forceinline__ u32 free_barrier(int slot) const {
     return full_barrier(S::kSlots + slot);
   }
-  // The same between blocks, of meetings of which this block counts the others' sums in, and of
-  // this block's places in meetings of block `rank`.
+  // Barriers between blocks: of meetings in which this block counts the others' sums, and of this
+  // block's places in meetings of block `rank`.
   __device__ __forceinline__ u32 meeting_full_barrier(int meeting) const {
     return free_barrier(S::kSlots + meeting);
   }

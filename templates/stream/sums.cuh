@@ -42,7 +42,7 @@ struct StreamSums {
   using Sums = typename Config::Sums;
   using Sum = StreamSum<Config>;
   static constexpr int kRows = Config::value.epilogue.rows();
-  // For a token two lanes, of rows 0..7 and 8..15, or one where an output takes both.
+  // A token has two lanes, of rows 0..7 and 8..15, or one where an output takes both.
   static constexpr int kLanes = 16 / kRows;
   static_assert(Config::value.tokens <= 32 / kLanes, "a lane has outputs of one token");
 
@@ -137,7 +137,7 @@ struct StreamSums {
                            (Config::value.split_k - 1) * S::kSumBytes);
   }
 
-  // This block's sums to where they meet the others'.
+  // Brings this block's sums to where they meet the others'.
   __device__ __forceinline__ void hand_over(const Meeting& at, const Sum& sum) const {
     const u32 place = memory.meeting(at.index, rank);
     if (at.rank == rank) return put(place, sum);
@@ -153,7 +153,7 @@ struct StreamSums {
     }
   }
 
-  // In the block where they meet: all sums, and the outputs.
+  // The block where they meet adds all sums, and makes outputs of them.
   __device__ __forceinline__ void finish(int i, const typename Values::OfToken& of_token) const {
     const Meeting at(i);
     if (at.rank != rank) return;
@@ -175,7 +175,7 @@ struct StreamSums {
     return 16 * piece.row_tile + kRows * (lane % kLanes);
   }
 
-  // By way of shared memory, since a lane has fragments.
+  // Writes by way of shared memory, since a lane has fragments.
   __device__ __forceinline__ void write(u32 shared, const Piece& piece, const Sum& sum,
                                         const typename Values::OfRows& of_rows,
                                         const typename Values::OfToken& of_token) const {

@@ -1,17 +1,13 @@
 // The tokens of a warp's columns: copied to shared memory once, read as B fragments for every row
 // block.
 //
-// Up to eight of 16 bits pass through registers: bulk copies would wait in line behind those of
-// weights, this kernel's and the next one's, and asynchronous copies of 16 bytes start slowly (4096
-// x 4096: 3.9 and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More come
-// by bulk copies, once for a cluster.
-//
-// 16 tokens of eight bits have the bytes of 8 tokens of 16, and pass through registers in less time
-// (4096 x 4096, INT8, M = 16: 4.2 instead of 4.8 us).
+// Up to eight tokens of 16 bits, and up to 16 of eight bits, pass through registers: bulk copies
+// would wait in line behind those of weights, this kernel's and the next one's, and asynchronous
+// copies of 16 bytes start slowly. More tokens come by bulk copies, once for a cluster.
 //
 // Codes of FP8 can become FP16 on their way through registers, which saves a PRMT and two
-// conversions in the loop for each eight tokens and 16 columns. With 1 token that is 1 to 3 %
-// faster, with 8 up to 14 % slower: lanes store 32 bytes each, which meet in their banks.
+// conversions in the loop for each eight tokens and 16 columns. It pays with one token; of more,
+// lanes store 32 bytes each, which meet in their banks.
 #pragma once
 
 #include "primitives/bulk_copy.cuh"
@@ -45,11 +41,12 @@ struct StreamTokens {
     }
   }
 
-  // For other lanes behind a warp_barrier() after copy().
+  // Waits for the tokens of a piece. Other lanes may read them after copy() and a warp_barrier().
   __device__ __forceinline__ void wait(int piece) const {
     if constexpr (S::kBulkTokens) mbarrier_wait(memory.token_barrier(warp, piece), 0);
   }
-  // For who has no use for them: they must not come when the block has gone.
+  // A warp that has no use for tokens waits for them, too: they must not come when the block has
+  // gone.
   __device__ __forceinline__ void wait_for_all(const Range& chunks) const {
     for (int piece = 0; piece < S::kPieces; ++piece) {
       if (chunks.begin + piece * S::kPieceChunks < chunks.end) wait(piece);
@@ -136,7 +133,7 @@ struct StreamTokens {
     store_shared_16(to + 16, odd);
   }
 
-  // By bulk copies, piece by piece.
+  // Copies tokens by bulk copies, piece by piece.
   __device__ __forceinline__ void copy_pieces(const Range& chunks) const {
     const int end = S::kChunkK * chunks.end;
     if (end > Config::value.shape.k) {

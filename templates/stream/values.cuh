@@ -10,7 +10,7 @@ namespace heddle {
 struct StreamPlainValues {
   struct OfToken {};
   struct OfRows {};
-  // Behind wait_for_predecessor(); `m`: tokens of the launch.
+  // Called after wait_for_predecessor(); `m`: tokens of the launch.
   __device__ __forceinline__ OfToken of_token(int /*token*/, int /*m*/) const { return {}; }
   __device__ __forceinline__ OfRows of_rows(int /*row*/) const { return {}; }
   // `half`: of the rows of an output, see Output::store().

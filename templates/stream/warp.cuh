@@ -120,7 +120,7 @@ struct StreamWarp : ChunkLane<Config> {
     ring.give_back();
   }
 
-  // Those of the piece that chunk `c` begins, if it does.
+  // Waits for the tokens of the piece that chunk `c` begins, if it does.
   __device__ __forceinline__ void receive_tokens(int c) const {
     if (c % S::kPieceChunks == 0) tokens.wait(c / S::kPieceChunks);
   }

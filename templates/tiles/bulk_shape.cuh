@@ -11,7 +11,7 @@
 namespace heddle {
 
 // The weights of a stage: a slot for each row block of the tile. A bulk copy is fastest where both
-// of its ends begin at the same place of a line (8192 x 29568, 4 tokens: 31.3 us, else 33.8), so
+// of its ends begin at the same place of a line, so
 // each copy lies as far into its slot as its bytes lie behind a line of the packed weights.
 template <class Config>
 struct BulkSlots {
@@ -25,11 +25,11 @@ struct BulkSlots {
   u32 first;  // slot, in shared memory
   u32 from;   // of the packed weights, modulo kLine: where the first row block's bytes begin
 
-  // Those of the i-th row block.
+  // Where the bytes of the i-th row block begin.
   __device__ __forceinline__ u32 row_block(int i) const {
     return first + i * kSlotBytes + (from + i * kRowBytes) % kLine;
   }
-  // The same from row block i and from byte `offset` of each on.
+  // The slots from row block i and from byte `offset` of each on.
   __device__ __forceinline__ BulkSlots behind(int i, u32 offset) const {
     return {first + i * kSlotBytes + offset, from + i * kRowBytes};
   }

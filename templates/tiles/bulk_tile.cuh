@@ -20,7 +20,7 @@ struct BulkTile : ChunkLane<Config> {
   using Slots = BulkSlots<Config>;
   using Value = typename Config::Value;
   static constexpr int kSumTiles = S::kRowTiles * S::kTokenTiles;
-  // Both leave fewer registers for the rest.
+  // Many sums and many tokens leave fewer registers for the rest.
   static constexpr bool kManySums = kSumTiles > 10;
   static constexpr bool kManyTokens = S::kTokenTiles > 4;
   // With scales on the sums and many tokens, registers hold the tokens of 32 columns at a time:
@@ -31,7 +31,7 @@ struct BulkTile : ChunkLane<Config> {
       Config::value.weights.meta_group >= 128 && S::kRun % 128 == 0 && !kManySums && !kManyTokens;
   static constexpr int kStep = kLong ? 128 : 64;
   static constexpr int kHalves = kStep / 64;
-  // Between two looks at scales.
+  // Columns between two looks at scales.
   static constexpr int kUnit =
       Config::value.weights.meta_group < kStep ? Config::value.weights.meta_group : kStep;
   // Row tiles that are multiplied at once, so that one matrix instruction need not wait for the one
@@ -133,7 +133,7 @@ struct BulkTile : ChunkLane<Config> {
         }
   }
 
-  // The same of 32 columns of half a chunk, the first or second pair of its tiles. The barrier
+  // Loads tokens of 32 columns of half a chunk, the first or second pair of its tiles. The barrier
   // keeps the compiler from loading both pairs at once, for which there are no registers.
   __device__ __forceinline__ void load_pair(u32 tokens, int pair,
                                             u32 (&b)[S::kTokenTiles][2][4]) const {

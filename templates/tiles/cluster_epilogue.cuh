@@ -1,4 +1,4 @@
-// From the sums of a cluster's blocks, which share K of one tile, to Y.
+// Takes the sums of a cluster's blocks, which share K of one tile, to Y.
 //
 // The tile is a list of vectors, eight rows of a token each, and every block finishes an equal part
 // of its outputs, of one vector or of the two of a row block of gates and ups: the others send it
@@ -28,14 +28,14 @@ struct ClusterEpilogue {
 
   Epilogue<Config, kThreads> block;  // this block's warps
 
-  // By the thread that has made the block's barriers.
+  // Called by the thread that has made the block's barriers.
   static __device__ __forceinline__ void expect_sums(u32 shared, int rank) {
     const int own = first_of(rank + 1) - first_of(rank);
     mbarrier_arrive_expect(shared + Config::value.given_barrier_offset(),
                            (kSplit - 1) * own * kVectorBytes);
   }
 
-  // After a barrier behind block.put(), and once the other blocks have made their barriers. A block
+  // Called after block.put() and a barrier, once the other blocks have made their barriers. A block
   // may end as soon as it returns: what it has sent is in registers, what it waits for has come.
   __device__ __forceinline__ void finish() const {
     give();
@@ -71,7 +71,7 @@ struct ClusterEpilogue {
   static __device__ __forceinline__ int owner_of(int vector) {
     return (kSplit * (vector / kOutputVectors + 1) - 1) / kOutputs;
   }
-  // In the owner's shared memory: its i-th vector from block `from`.
+  // Where the owner has its i-th vector from block `from` in shared memory.
   __device__ __forceinline__ u32 given(int from, int i) const {
     return block.shared + Config::value.given_offset() +
            (from * Config::value.most_own_vectors() + i) * kVectorBytes;

@@ -167,7 +167,7 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
-  // From the sums of a row tile, what the zero points of its rows add to each weight.
+  // Subtracts from the sums of a row tile what the zero points of its rows add to each weight.
   __device__ __forceinline__ void subtract_zeros(RowPair zeros, int slot,
                                                  float (&sums)[S::kTokenTiles][4]) const {
 #pragma unroll
@@ -214,8 +214,8 @@ struct WarpTile : ChunkLane<Config> {
     for (int j = 0; j < S::kTokenTiles; j += 2) load_two_tiles(stage, column, tile, j, tokens);
   }
 
-  // Those of tokens 8 * j to 8 * j + 15, or of eight if there are no more, by one ldmatrix; each
-  // column times its factor, if there are any. Tiles begin at multiples of eight tokens, so that
+  // Loads tokens 8 * j to 8 * j + 15, or eight if there are no more, by one ldmatrix; each column
+  // times its factor, if there are any. Tiles begin at multiples of eight tokens, so that
   // all of a lane's rows are swizzled alike.
   __device__ __forceinline__ void load_two_tiles(u32 stage, int column, int tile, int j,
                                                  u32 (&tokens)[S::kTokenTiles][2]) const {

@@ -50,7 +50,7 @@ struct WideTile : WarpTile<Config, Decode> {
       column += 64;
       if (kColumnBlocks == 1 || column == this->run_offset + S::kRun) {
         column = this->run_offset;
-        // Behind the last stage what is read is not multiplied.
+        // What is read after the last stage is not multiplied.
         pipeline.advance();
       }
       multiply_step(kSteps - 1, pipeline.here, column, 0);

@@ -85,7 +85,7 @@ struct WideCopy {
           weights + block * kPackedBlockBytes + 512 * part,
           kWholeStages || 512 * part + 16 * lane() < chunks * Config::value.weights.chunk_bytes);
     } else {
-      // Once, in the first slice.
+      // The first slice copies it once.
       copy_async_16_if(wanted && slice == 0 && threadIdx.x < kTokenUnits,
                        to + S::kPreScaleOffset + 16 * unit(), pre_scale, column_valid);
     }

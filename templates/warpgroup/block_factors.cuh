@@ -46,8 +46,8 @@ struct WgmmaBlockFactors {
     }
   }
 
-  // Of the lane's two tokens of eight: `tokens`, the first of the eight in the tile, is known when
-  // this is compiled. `stage`: where the stage has them.
+  // Factors of the lane's two tokens of eight: `tokens`, the first of the eight in the tile, is
+  // known when this is compiled. `stage`: where the stage has them.
   struct OfTwoTokens {
     float first, second;
   };
@@ -59,7 +59,7 @@ struct WgmmaBlockFactors {
     return {factor(static_cast<u32>(two), chunk), factor(static_cast<u32>(two >> 32), chunk)};
   }
 
-  // The same of one token, in box `box` of the chunk.
+  // The factor of one token, in box `box` of the chunk.
   static __device__ __forceinline__ float token(u32 stage, int chunk_of_stage, int box,
                                                 int token_of_box, int chunk) {
     const int boxes = chunk_of_stage * S::kBoxes + box;

@@ -119,7 +119,7 @@ struct WgmmaByteMultiply {
   }
 
  private:
-  // Of the stage's chunk `of_stage`, which is chunk `chunk` of K.
+  // Multiplies the stage's chunk `of_stage`, which is chunk `chunk` of K.
   __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int of_stage,
                                                  int chunk) {
     const u64 rows =
@@ -159,8 +159,8 @@ struct WgmmaByteMultiply {
     }
   }
 
-  // The same with the warpgroup's tokens, a box in tiles of 64, as rows of the instruction, and 128
-  // rows of W as its columns: of each such slice sums lie together.
+  // Multiplies a chunk with the warpgroup's tokens, a box in tiles of 64, as rows of the
+  // instruction, and 128 rows of W as its columns: of each such slice sums lie together.
   __device__ __forceinline__ void multiply_token_rows(const WgmmaStage<Config>& stage, u64 rows,
                                                       u64 columns, int of_stage, int chunk) {
 #pragma unroll

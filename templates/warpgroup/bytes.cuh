@@ -19,10 +19,9 @@
 //
 // With ScaleMode::kBlock the sums of 128 columns meet the factors of their token and of their block
 // of W. As columns of the instruction tokens have a thread read those of a quarter of all: on an SM
-// 256 loads in 1024 clocks, beside products that read 96 bytes of 128 in each (8192 x 8192,
-// M = 4096, tools/bench-w8a8 on an H100: 620 us, where promotion alone takes 470). So tiles of 128
+// 256 loads in 1024 clocks, beside products that read 96 bytes of 128 in each. So tiles of 128
 // tokens and 256 whose sums become outputs in registers have them as rows, of which a thread has
-// two in 64: 500 us (WarpgroupConfig::has_token_rows()).
+// two in 64 (WarpgroupConfig::has_token_rows(); tools/bench-w8a8 measures both).
 //
 // Roles and order: gemm.cuh.
 #pragma once

@@ -47,7 +47,7 @@ struct WgmmaFetch {
 #pragma unroll 1
       for (; stage < end; ++stage) {
         if constexpr (Config::value.stages_ahead == 1) {
-          // It is so already; said again, the compiler keeps one place and one count.
+          // `next` is `stage` already; said again, the compiler keeps one place and one count.
           next = stage;
           tokens_place = weights_place;
         }
@@ -86,7 +86,7 @@ struct WgmmaFetch {
     }
     return bytes;
   }
-  // The same of boxes of the tokens' factors.
+  // The warps share boxes of the tokens' factors, too.
   static constexpr int kFactorBoxes =
       Config::value.scales_blocks() ? S::kStageChunks * S::kBoxes : 0;
   static constexpr int kMostFactorBoxes =
@@ -181,7 +181,7 @@ struct WgmmaFetch {
     }
   }
 
-  // Of each chunk a line of FP32, or of four chunks one of words. Each block reads its own.
+  // Copies a line of FP32 for each chunk, or one of words for four. Each block reads its own.
   __device__ __forceinline__ void fetch_factors(const Piece& piece, int of_k, int stage) const {
 #pragma unroll
     for (int i = 0; i < kMostFactorBoxes; ++i) {

@@ -1,6 +1,6 @@
-// From a warpgroup's sums to Y. Two warpgroups that have shared columns, and two blocks of a
-// cluster that share a tile, exchange: each gives the sums of half of
-// its tokens and adds the other's to those of the other half. Blocks give by st.async: loads from
+// Takes a warpgroup's sums to Y. Two warpgroups that have shared columns, and two blocks of a
+// cluster that share a tile, exchange: each gives the sums of half of its tokens and adds the
+// other's to those of the other half. Blocks give by st.async: loads from
 // the other block would want memory in order, which takes a fence of the whole GPU. Any other
 // blocks that share a tile meet in the workspace.
 #pragma once
@@ -26,17 +26,17 @@ struct WgmmaFinish {
   WgmmaParts<Config> parts;
   int warpgroup, thread;  // of the warpgroup
 
-  // By every thread, once the barriers have been made. The blocks of a pair need not have met
+  // Every thread calls it, once the barriers have been made. The blocks of a pair need not have met
   // before they exchange sums.
   static __device__ __forceinline__ void start_pair() {
     if (is_pair()) cluster_arrive_unordered();
   }
-  // By every thread once, whole warps, those that multiply before run().
+  // Every thread calls it once, in whole warps; those that multiply before run().
   static __device__ __forceinline__ void meet_pair() {
     if (is_pair()) cluster_wait();
   }
 
-  // Before a piece is multiplied.
+  // Called before a piece is multiplied.
   __device__ __forceinline__ void begin(const Piece& piece) { store.begin(piece); }
 
   __device__ __forceinline__ void run(const Schedule& schedule, const Piece& piece,

@@ -65,7 +65,7 @@ struct WgmmaFoundRows {
   }
 
  private:
-  // Of the warpgroup's first `tokens` tokens. `token_at(i)` is the ith, or negative.
+  // Ends the warpgroup's first `tokens` tokens. `token_at(i)` is the ith, or negative.
   template <class TokenAt>
   __device__ __forceinline__ void end(AllSums& sum, int tokens, const TokenAt& token_at) const {
     if constexpr (kGated) gate(sum, tokens);
@@ -94,7 +94,7 @@ struct WgmmaFoundRows {
     warpgroups_barrier<kGroupWarpgroups>(kGroupWarpgroups == 1 ? 1 + warpgroup
                                                                : 1 + S::kWarpgroups + group());
   }
-  // Of the tile.
+  // The warpgroup's group of outputs in the tile.
   __device__ __forceinline__ int group() const { return warpgroup / kGroupWarpgroups; }
 
   // Outputs in the places of gates. Sums that are scaled may be zeros with a sign.
@@ -140,7 +140,7 @@ struct WgmmaFoundRows {
       if (kCount == 8 || lane / 4 % 2 == 0) store_shared_float(to + 4 * first, most[0]);
     }
   }
-  // Of a token's rows that the lane has, of which the first's sum is at i.
+  // The largest magnitude of a token's rows that the lane has, of which the first's sum is at i.
   __device__ __forceinline__ float largest_of_rows(const AllSums& sum, int i) const {
     float most = 0.0f;
 #pragma unroll

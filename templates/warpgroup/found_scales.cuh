@@ -49,7 +49,7 @@ struct WgmmaFoundScales {
     }
   }
 
-  // Of kPassTokens tokens from `place` on and 64 rows.
+  // Takes up kPassTokens tokens from `place` on and 64 rows.
   static __device__ __forceinline__ void end_pass(const Store& store, const Piece& piece, int place,
                                                   int row_tile, bool stores) {
     const WgmmaMemory<Config>& memory = store.memory;
@@ -82,13 +82,13 @@ struct WgmmaFoundScales {
     }
   }
 
-  // By all threads of a token, neighbouring lanes.
+  // Called by all threads of a token, neighbouring lanes.
   static __device__ __forceinline__ void put_magnitude(const WgmmaMemory<Config>& memory, int tile,
                                                        int place, const Sums8& y, bool is_first) {
     const float most = largest_of_lanes<kRowThreads>(largest_magnitude(y));
     if (is_first) store_shared_float(memory.magnitude(tile, place), most);
   }
-  // That of the token's group.
+  // The largest magnitude of the token's group.
   static __device__ __forceinline__ float magnitude(const WgmmaMemory<Config>& memory, int tile,
                                                     int place) {
     float most = 0.0f;

@@ -94,7 +94,7 @@ struct WgmmaFoundTokens {
       }
     }
   }
-  // Of the lane's ith token outputs j and j + 1, j even, which are of eight rows, or of a row
+  // Outputs j and j + 1, j even, of the lane's ith token, which are of eight rows, or of a row
   // block.
   static __device__ __forceinline__ const float* two_outputs(const Sums& sum, int i, int j) {
     const int of_token = 64 * tile_of(i) + i % 2 * 2;

@@ -104,7 +104,7 @@ struct WgmmaMultiply {
     return {release.memory, row_block, first_half};
   }
 
-  // Once for a piece: the zero points of channels, where there are any.
+  // Loads the zero points of channels, where there are any, once for a piece.
   __device__ __forceinline__ void begin(const u8* packed, const WeightShape& shape,
                                         const Piece& piece) {
     weights.load_channel_zeros(packed, shape, piece, row_block);
@@ -135,9 +135,9 @@ struct WgmmaMultiply {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       const int r = step / Steps::kColumnSteps;
-      // Its first tile, of the warpgroup's.
+      // The step's first tile, of the warpgroup's.
       const int tile = step % Steps::kColumnSteps * Steps::kStepTiles;
-      // As if the words of the other half were there, too.
+      // Where the chunk would begin if it had the words of the other half, too.
       const u32 chunk = chunks + 4 * r * Config::value.row_block_bytes() - S::kMissingBytes;
       const int set = (stage_half * kSteps + step) % Steps::kSets;
       weights.decode(set, r, tile, chunk, first_half + stage_half);
@@ -173,8 +173,8 @@ struct WgmmaMultiply {
     scales = weights.sum_scales(chunk, Steps::kTileColumns * tile + 64 * first_half);
   }
 
-  // As all lanes have them, told to the compiler where it would not see that, or takes fewer
-  // instructions for it. Two warpgroups with fewer tokens took up to 4 % longer.
+  // Tells the compiler that all lanes have the same descriptor, where it would not see that or
+  // takes fewer instructions for it. Two warpgroups with fewer tokens are slower so.
   static __device__ __forceinline__ u64 same_columns(u64 columns) {
     return Config::value.has_many_tokens() || S::kFour ? wgmma_same_columns(columns) : columns;
   }

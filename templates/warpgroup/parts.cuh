@@ -95,7 +95,7 @@ struct WgmmaParts {
     if (thread == 0) before = atomic_add(counter(shared_tile), 1);
     return are_others(shared_tile, count, before, memory.word(warpgroup));
   }
-  // The same before this block has published; asked once at most.
+  // Whether all others have come, before this block has published; asked once at most.
   __device__ __forceinline__ bool others_have_come(int shared_tile, int count) const {
     u32 before = 0;
     if (thread == 0) before = load_acquire(counter(shared_tile));

@@ -20,7 +20,7 @@ struct WgmmaPingPong {
     mbarrier_wait(memory.ping_pong_barrier(warpgroup), parity);
     parity ^= 1;
   }
-  // By each warp, once its products are on their way.
+  // Each warp calls it, once its products are on their way.
   static __device__ __forceinline__ void pass(const WgmmaMemory<Config>& memory, int warpgroup,
                                               bool is_first_lane) {
     mbarrier_arrive_if(is_first_lane, memory.ping_pong_barrier(1 - warpgroup));

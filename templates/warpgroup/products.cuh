@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-// Of 16 bits.
+// Products of 16 bits.
 template <class Value>
 struct HalfProducts {
   using Sum = float;
@@ -19,8 +19,8 @@ struct HalfProducts {
   static __device__ __forceinline__ float as_float(float sum) { return sum; }
 };
 
-// Of codes of eight bits; sums of INT8 are integers, of which those of 1024 columns are exact in
-// FP32.
+// Products of codes of eight bits; sums of INT8 are integers, of which those of 1024 columns are
+// exact in FP32.
 template <class Weights, class Tokens>
 struct ByteProducts {
   using Sum = typename Weights::Sum;

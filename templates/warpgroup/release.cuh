@@ -1,4 +1,4 @@
-// The word that all has been read that is read of a stage.
+// Tells the fetching warps that all has been read that is read of a stage.
 #pragma once
 
 #include "primitives/cluster.cuh"
@@ -7,11 +7,10 @@
 
 namespace heddle {
 
-// Where lanes read stages each says so for itself: one for all would have to wait for the others,
-// and a barrier of the warp makes the compiler end every wgmma before it (8192 x 8192, M = 16:
-// 18.1 us, not 13.3). Where wgmma alone does, one lane's word is enough for a warp that has waited
-// for it. With ScaleMode::kBlock lanes have read factors, too, but behind their products: a barrier
-// of the warp ends none.
+// Where lanes read stages each of them arrives for itself: one for all would have to wait for the
+// others, and a barrier of the warp makes the compiler end every wgmma before it. Where wgmma alone
+// reads them, one lane arrives for a warp that has waited for it. With ScaleMode::kBlock lanes have
+// read factors, too, but behind their products: a barrier of the warp ends none.
 template <class Config>
 struct WgmmaRelease {
   using S = WgmmaShape<Config>;

@@ -84,7 +84,7 @@ struct WgmmaRoundedPass {
   __device__ __forceinline__ u32 gated(const Sum* four) const {
     return gated(four[0], four[2], four[1], four[3]);
   }
-  // Of two gates and their ups.
+  // Outputs of two gates and their ups.
   __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) const {
     using O = Output<Config>;
     const float low = activate_gated<O::kActivation, O::kLimit>(scaled(gate), scaled(up));
@@ -94,7 +94,7 @@ struct WgmmaRoundedPass {
   }
 };
 
-// Both ends of this kind: 64 rows of `kTokens` tokens at a time.
+// What both ends of this kind have in common: 64 rows of kTokens tokens at a time.
 template <class Config>
 struct WgmmaRoundedRows {
   using S = WgmmaShape<Config>;
@@ -166,7 +166,7 @@ struct WgmmaRoundedEnd {
   }
 };
 
-// Of tokens that are rows of the instruction: a pass takes 64 of them and 64 rows of W.
+// The end of tokens that are rows of the instruction: a pass takes 64 of them and 64 rows of W.
 template <class Config>
 struct WgmmaTokenRowsEnd {
   using S = WgmmaShape<Config>;

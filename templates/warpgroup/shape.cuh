@@ -17,7 +17,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaShape {
   static constexpr int kChunkK = 128;
-  // That multiply; one more fetches.
+  // Warpgroups that multiply; one more fetches.
   static constexpr int kWarpgroups = Config::value.warpgroups;
   static constexpr bool kFour = kWarpgroups == 4;
   static constexpr int kWarps = 4 * kWarpgroups;
@@ -64,11 +64,10 @@ struct WgmmaShape {
   // Tokens as rows of the instruction: a warpgroup has a box of them, in tiles of 64, and 128 rows
   // of W at a time as columns.
   static constexpr int kTokenTiles = Config::value.tile_m / 128;
-  // Tokens are copied in boxes of 128 bytes. What a box has outside of X is slow to come, 16 bytes
-  // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48). A tile's only box has no more
-  // tokens than the launch: behind them stays what was there, whose sums are not stored. Of two, if
-  // there are tokens for one at least, the last begins early enough to be full and has tokens of
-  // the one before, too.
+  // Tokens are copied in boxes of 128 bytes. What a box has outside of X comes more slowly than
+  // what it has of X. A tile's only box has no more tokens than the launch: behind them stays what
+  // was there, whose sums are not stored. Of two, if there are tokens for one at least, the last
+  // begins early enough to be full and has tokens of the one before, too.
   static constexpr int kBoxTokens = Config::value.box_tokens();
   static constexpr int kBoxes = Config::value.tile_m / kBoxTokens;  // of a half
   static constexpr int kBoxBytes = kBoxTokens * 128;
@@ -114,16 +113,16 @@ struct WgmmaShape {
   static __device__ __forceinline__ int box_bytes(int m) {
     return (Config::value.fits_box() && m < kBoxTokens ? m : kBoxTokens) * 128;
   }
-  // By how many tokens a box begins early of which the first would be this one. A box of factors
-  // begins with a whole 16 bytes, else its copy is an illegal instruction: then up to three tokens
-  // less.
+  // The number of tokens by which a box begins early of which the first would be this one. A box of
+  // factors begins with a whole 16 bytes, else its copy is an illegal instruction: then up to three
+  // tokens less.
   static __device__ __forceinline__ int early(int token, int m) {
     const int over = token + kBoxTokens - m;
     if (kBoxes == 1 || over <= 0 || m < kBoxTokens) return 0;
     return Config::value.scales_blocks() ? over & ~3 : over;
   }
 
-  // As many tokens of `tokens` at a time as divide them.
+  // The tokens of a pass: as many as have room and divide `tokens`.
   static __device__ constexpr int tokens_of_pass(int tokens) {
     const bool in_registers = Config::value.rounds_first() || Config::value.finds_in_registers();
     const int most = in_registers ? Config::value.rounded_tokens() : Config::value.pass_tokens();

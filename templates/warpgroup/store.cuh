@@ -53,8 +53,8 @@ struct WgmmaStore {
       S::tokens_of_pass(S::kPairs ? S::kOwnTokens / 2 : S::kOwnTokens);
   static constexpr int kPasses = S::kRowTiles * (S::kOwnTokens / kPassTokens);
 
-  // Before the piece is multiplied: begins to fetch what its sums are multiplied by, which would be
-  // late behind them.
+  // Called before the piece is multiplied. Begins to fetch what its sums are multiplied by, which
+  // would be late behind them.
   __device__ __forceinline__ void begin(const Piece& piece) {
     if constexpr (kScales) {
       const int first = S::kSplitsColumns ? warpgroup * S::kOwnTokens : 0;
@@ -73,7 +73,7 @@ struct WgmmaStore {
     }
   }
 
-  // Once the piece has been multiplied, whether its sums are stored or not.
+  // Called once the piece has been multiplied, whether its sums are stored or not.
   __device__ __forceinline__ void end_fetch() const {
     if constexpr (kScales) copy_async_wait<0>();
   }
@@ -84,7 +84,8 @@ struct WgmmaStore {
   // for each pass. The rest is a loop: unrolled it would be most of the kernel's text.
   __device__ __forceinline__ void run(Piece piece, AllSums& sum,
                                       const TileShare<Config>& share) const {
-    // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
+    // The compiler would keep the tokens' numbers, the same for every piece, in registers through
+    // the main loop.
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);

@@ -36,7 +36,7 @@ struct WgmmaWeights : ChunkLane<Config> {
   __device__ __forceinline__ void load_first_words(u32 chunks, int first_half, int stage_half) {
     load_half(chunks, first_half, stage_half, 0);
   }
-  // Those behind the ones that row tile r is decoded from at tile `tile`.
+  // Loads the words behind those that row tile r is decoded from at tile `tile`.
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
     const int next = Steps::kHalves * r + tile / Steps::kHalfTiles + 1;
     if (next == Steps::kHalves * S::kRowTiles) return;
@@ -44,8 +44,8 @@ struct WgmmaWeights : ChunkLane<Config> {
               next % Steps::kHalves, 0, next % 2);
   }
 
-  // Into set `set`: the weights of a step of row tile r, from the tile on, which is counted from
-  // the half of the chunk.
+  // Decodes into set `set` the weights of a step of row tile r, from the tile on, which is counted
+  // from the half of the chunk.
   __device__ __forceinline__ void decode(int set, int r, int tile, u32 chunk, int from_half) {
     constexpr int kUnitTiles = Decode::kTiles;
     const int held = kChannel ? r : 0;
