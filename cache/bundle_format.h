@@ -27,7 +27,7 @@
 // tuned tables, then at most one of GPUs.
 //
 // Tables: one or more, each as its length (8) and its text, ascending as bytes, no two alike. What
-// a text means is none of this file's business (runtime/bundled_tables.h).
+// a text means is none of this file's business (runtime/tables/bundled_tables.h).
 //
 // GPUs: of each entry in turn the number of GPUs that it was planned for (4; 0: not known), and
 // each as its length (4) and its name, ascending as bytes, no two alike.

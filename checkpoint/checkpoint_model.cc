@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "checkpoint/layer_error.h"
-#include "checkpoint/module_place.h"
-#include "checkpoint/module_roles.h"
-#include "checkpoint/output_plan.h"
+#include "checkpoint/modules/layer_error.h"
+#include "checkpoint/modules/module_place.h"
+#include "checkpoint/modules/module_roles.h"
+#include "checkpoint/output/output_plan.h"
 #include "generator/model/model_builder.h"
 #include "generator/model/row_kernels.h"
 #include "generator/spec/document.h"

@@ -2,10 +2,10 @@
 #ifndef HEDDLE_CHECKPOINT_CHECKPOINT_MODEL_H_
 #define HEDDLE_CHECKPOINT_CHECKPOINT_MODEL_H_
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
-#include "checkpoint/layer_plan.h"
-#include "checkpoint/packed_checkpoint.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/output/packed_checkpoint.h"
+#include "checkpoint/plan/layer_plan.h"
 #include "heddle/model.h"
 
 namespace heddle {

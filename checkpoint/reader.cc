@@ -6,12 +6,12 @@
 #include <mutex>
 #include <utility>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/output_plan.h"
-#include "checkpoint/packed_checkpoint.h"
-#include "checkpoint/packed_file.h"
-#include "checkpoint/work_queue.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/files/work_queue.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/output_plan.h"
+#include "checkpoint/output/packed_checkpoint.h"
+#include "checkpoint/output/packed_file.h"
 #include "generator/null_byte.h"
 #include "generator/spec/document.h"
 #include "heddle/checkpoint.h"

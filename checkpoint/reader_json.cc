@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "checkpoint/tensor.h"
+#include "checkpoint/files/tensor.h"
 
 namespace heddle {
 namespace {

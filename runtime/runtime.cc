@@ -7,11 +7,11 @@
 
 #include "generator/null_byte.h"
 #include "heddle/error.h"
-#include "runtime/bundled_tables.h"
-#include "runtime/device.h"
-#include "runtime/launch_checks.h"
+#include "runtime/driver/device.h"
+#include "runtime/launch/launch_checks.h"
 #include "runtime/log_threshold.h"
 #include "runtime/runtime_impl.h"
+#include "runtime/tables/bundled_tables.h"
 
 namespace heddle {
 namespace {

@@ -10,15 +10,15 @@
 
 #include "heddle/error.h"
 #include "heddle/runtime.h"
-#include "runtime/builder.h"
-#include "runtime/context.h"
-#include "runtime/kernel_state.h"
+#include "runtime/compile/builder.h"
+#include "runtime/driver/context.h"
+#include "runtime/launch/kernel_state.h"
 #include "runtime/logger.h"
-#include "runtime/pending_requests.h"
-#include "runtime/prepared_kernels.h"
+#include "runtime/prepare/pending_requests.h"
+#include "runtime/prepare/prepared_kernels.h"
+#include "runtime/prepare/request_queue.h"
 #include "runtime/recorder.h"
-#include "runtime/request_queue.h"
-#include "runtime/tuned_files.h"
+#include "runtime/tables/tuned_files.h"
 
 namespace heddle {
 

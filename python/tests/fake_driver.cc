@@ -16,7 +16,7 @@
 
 #include "heddle/gemm.h"
 #include "heddle/runtime.h"
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 
 namespace nb = nanobind;
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "checkpoint/files/tensor.h"
 #include "checkpoint/reader_json.h"
-#include "checkpoint/tensor.h"
 #include "generator/spec/document.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"

@@ -9,13 +9,15 @@
 
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
+#include "heddle/decode_attention.h"
 #include "heddle/kernel.h"
+#include "heddle/kv_append.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/parameters.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/decode_attention_launch.h"
-#include "runtime/kv_append_launch.h"
+#include "runtime/launch/decode_attention_launch.h"
+#include "runtime/launch/kv_append_launch.h"
 
 namespace heddle::c_api {
 namespace {
@@ -101,7 +103,7 @@ void need_cache(const Spec& spec) {
 }
 
 KvCacheLayout cache_layout_of(const Spec& spec) {
-  if (spec.op() == Op::kKvAppend) {
+  if (spec.op() == KvAppendKernel::kOp) {
     refuse_if_any(spec, check_meaning(spec));
   } else {
     refuse_if_any(spec, check_meaning(spec));
@@ -121,7 +123,8 @@ heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
   return guarded([&] {
     need(kernel, "kernel");
     const heddle_kv_append_args given = heddle::c_api::read_struct(args, "heddle_kv_append_args");
-    heddle::launch(state_of(kernel, heddle::Op::kKvAppend), heddle::c_api::to_cpp(given), stream);
+    heddle::launch(state_of(kernel, heddle::KvAppendKernel::kOp), heddle::c_api::to_cpp(given),
+                   stream);
   });
 }
 
@@ -132,8 +135,8 @@ heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
     need(kernel, "kernel");
     const heddle_decode_attention_args given =
         heddle::c_api::read_struct(args, "heddle_decode_attention_args");
-    heddle::launch(state_of(kernel, heddle::Op::kDecodeAttention), heddle::c_api::to_cpp(given),
-                   stream);
+    heddle::launch(state_of(kernel, heddle::DecodeAttentionKernel::kOp),
+                   heddle::c_api::to_cpp(given), stream);
   });
 }
 
@@ -143,7 +146,7 @@ heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
   return guarded([&] {
     need(plan, "plan");
     const heddle_kv_append_args given = heddle::c_api::read_struct(args, "heddle_kv_append_args");
-    heddle::c_api::need_op(plan->plan.spec.op(), heddle::Op::kKvAppend);
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::KvAppendKernel::kOp);
     const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(given);
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.tokens > 0);
@@ -162,7 +165,7 @@ heddle_status heddle_decode_attention_parameters(const heddle_plan* plan,
     need(plan, "plan");
     const heddle_decode_attention_args given =
         heddle::c_api::read_struct(args, "heddle_decode_attention_args");
-    heddle::c_api::need_op(plan->plan.spec.op(), heddle::Op::kDecodeAttention);
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::DecodeAttentionKernel::kOp);
     const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(given);
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.sequences > 0);

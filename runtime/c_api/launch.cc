@@ -1,12 +1,14 @@
 // The launches of the C API: the C++ ones, which look at sizes and all else.
 #include <fmt/format.h>
 
+#include "heddle/gemm.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/gemm_launch.h"
-#include "runtime/weight_op_launch.h"
+#include "runtime/launch/gemm_launch.h"
+#include "runtime/launch/weight_op_launch.h"
 
 namespace heddle::c_api {
 namespace {
@@ -41,7 +43,7 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
-    heddle::c_api::need_op(kernel->kernel.op(), Op::kGemm);
+    heddle::c_api::need_op(kernel->kernel.op(), GemmKernel::kOp);
     *bytes = heddle::gemm_workspace_bytes(kernel->kernel.state(), m);
   });
 }
@@ -73,7 +75,7 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
     launch.x_scale_stride = given.x_scale_stride;
     launch.y_scales = memory_of(given.y_scales);
     launch.m = given.m;
-    heddle::launch(state_of(kernel, Op::kGemm), launch, stream);
+    heddle::launch(state_of(kernel, GemmKernel::kOp), launch, stream);
   });
 }
 
@@ -84,7 +86,7 @@ heddle_status heddle_launch_dequantize(const heddle_kernel* kernel,
     need(kernel, "kernel");
     need(source, "source");
     const heddle::DequantizeArgs launch{heddle::c_api::to_cpp(*source), memory_of(w)};
-    heddle::launch(state_of(kernel, Op::kDequantize), launch, stream);
+    heddle::launch(state_of(kernel, DequantizeKernel::kOp), launch, stream);
   });
 }
 
@@ -94,7 +96,7 @@ heddle_status heddle_launch_repack(const heddle_kernel* kernel, const heddle_wei
     need(kernel, "kernel");
     need(source, "source");
     const heddle::RepackArgs launch{heddle::c_api::to_cpp(*source), memory_of(packed)};
-    heddle::launch(state_of(kernel, Op::kRepack), launch, stream);
+    heddle::launch(state_of(kernel, RepackKernel::kOp), launch, stream);
   });
 }
 
@@ -103,6 +105,6 @@ heddle_status heddle_launch_quantize_weight(const heddle_kernel* kernel, heddle_
   return guarded([&] {
     need(kernel, "kernel");
     const heddle::QuantizeWeightArgs launch{memory_of(w), memory_of(packed)};
-    heddle::launch(state_of(kernel, Op::kQuantizeWeight), launch, stream);
+    heddle::launch(state_of(kernel, QuantizeWeightKernel::kOp), launch, stream);
   });
 }

@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include "generator/families/family.h"
+#include "heddle/gemm.h"
 #include "heddle/inspect/source.h"
 #include "runtime/c_api/decode.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/gemm_launch.h"
+#include "runtime/launch/gemm_launch.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
@@ -110,7 +111,7 @@ heddle_status heddle_plan_workspace_bytes(const heddle_plan* plan, int64_t m, si
   return guarded([&] {
     need(plan, "plan");
     need(bytes, "bytes");
-    need_op(plan->plan.spec.op(), heddle::Op::kGemm);
+    need_op(plan->plan.spec.op(), heddle::GemmKernel::kOp);
     *bytes = heddle::gemm_workspace_bytes(plan->plan, m);
   });
 }

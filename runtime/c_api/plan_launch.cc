@@ -4,11 +4,12 @@
 #include "generator/families/gemm_config.h"
 #include "generator/operations/operation.h"
 #include "heddle/c/launch.h"
+#include "heddle/gemm.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/parameters.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/cuda_abi.h"
-#include "runtime/tensor_maps.h"
+#include "runtime/driver/cuda_abi.h"
+#include "runtime/launch/tensor_maps.h"
 
 namespace heddle::c_api {
 namespace {
@@ -102,7 +103,7 @@ heddle_status heddle_gemm_shape(const heddle_plan* plan, void* shape, size_t cap
                                 size_t* bytes) {
   return guarded([&] {
     heddle::c_api::need(plan, "plan");
-    heddle::c_api::need_op(plan->plan.spec.op(), heddle::Op::kGemm);
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::GemmKernel::kOp);
     const auto made = heddle::weight_shape(plan->plan.spec.gemm(), plan->plan.layout);
     heddle::c_api::give<sizeof made>(made, shape, capacity, bytes);
   });

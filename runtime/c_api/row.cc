@@ -4,11 +4,12 @@
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
 #include "heddle/kernel.h"
+#include "heddle/row_transform.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/parameters.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/row_transform_launch.h"
+#include "runtime/launch/row_transform_launch.h"
 
 namespace heddle::c_api {
 namespace {
@@ -44,7 +45,7 @@ heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
   return guarded([&] {
     need(kernel, "kernel");
     const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
-    heddle::launch(heddle::c_api::state_of(kernel, Op::kRowTransform), launch, stream);
+    heddle::launch(heddle::c_api::state_of(kernel, RowTransformKernel::kOp), launch, stream);
   });
 }
 
@@ -53,7 +54,7 @@ heddle_status heddle_row_scale_bytes(const char* spec, size_t spec_length, int64
   return guarded([&] {
     need(bytes, "bytes");
     const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
-    heddle::c_api::need_op(parsed.op(), Op::kRowTransform);
+    heddle::c_api::need_op(parsed.op(), RowTransformKernel::kOp);
     const heddle::RowTransformSpec& rows = parsed.row_transform();
     heddle::refuse_if_any(parsed, heddle::check_meaning(parsed));
     if (m < 0 || m > rows.shape.m_max) {
@@ -70,7 +71,7 @@ heddle_status heddle_row_transform_parameters(const heddle_plan* plan,
   return guarded([&] {
     need(plan, "plan");
     const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
-    heddle::c_api::need_op(plan->plan.spec.op(), Op::kRowTransform);
+    heddle::c_api::need_op(plan->plan.spec.op(), RowTransformKernel::kOp);
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.m > 0);
     const auto made = heddle::row_transform_parameters(plan->plan, launch);

@@ -13,6 +13,8 @@
 #include "generator/layout/plain_sizes.h"
 #include "generator/spec/document.h"
 #include "generator/spec/words.h"
+#include "heddle/gemm.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/structs.h"
 
@@ -137,7 +139,7 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
     need(packed, "packed");
     const heddle_quantized_weights given =
         heddle::c_api::read_struct(weights, "heddle_quantized_weights");
-    const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
+    const heddle::Spec parsed = spec_of(heddle::GemmKernel::kOp, spec, spec_length);
     // Before anything is read or written: a size may be any number.
     heddle::expect_plain_sizes(parsed.gemm(), {given.codes_bytes, given.scales_bytes,
                                                given.zeros_bytes, given.channel_scales_bytes});
@@ -167,7 +169,7 @@ heddle_status heddle_unpack_weights(const char* spec, size_t spec_length, const 
     need(weights, "weights");
     *weights = nullptr;
     need(packed, "packed");
-    const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
+    const heddle::Spec parsed = spec_of(heddle::GemmKernel::kOp, spec, spec_length);
     heddle::expect_packable(parsed);
     *weights = new heddle_plain_weights{heddle::unpack_weights(
         parsed.gemm(), static_cast<const std::uint8_t*>(packed), packed_bytes)};
@@ -180,7 +182,7 @@ heddle_status heddle_quantize_weights(const char* spec, size_t spec_length, cons
     need(weights, "weights");
     *weights = nullptr;
     need(w, "w");
-    const heddle::Spec parsed = spec_of(heddle::Op::kQuantizeWeight, spec, spec_length);
+    const heddle::Spec parsed = spec_of(heddle::QuantizeWeightKernel::kOp, spec, spec_length);
     const std::vector<std::uint16_t> values = values_at(w, w_bytes, parsed.weight_shape());
     *weights = new heddle_plain_weights{heddle::quantize_weights(parsed.weight_op(), values)};
   });

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_model.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/weights.h"
 #include "tests/checkpoint/block_cases.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/float_codes.h"
+#include "checkpoint/codes/float_codes.h"
 #include "heddle/weights.h"
 #include "tests/checkpoint/reader_cases.h"
 

@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_model.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/weights.h"
 #include "tests/checkpoint/reader_cases.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/files/safetensors.h"
 #include "heddle/error.h"
 
 namespace heddle {

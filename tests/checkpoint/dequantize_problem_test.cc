@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/output/convert.h"
 #include "tests/checkpoint/test_util.h"
 #include "tools/gpu_harness/expected_weight.h"
 

@@ -5,10 +5,10 @@
 #include <functional>
 #include <numeric>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/float_codes.h"
+#include "checkpoint/codes/float_codes.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/output/convert.h"
 #include "generator/decode/float16.h"
 #include "tests/checkpoint/quantised_formats.h"
 

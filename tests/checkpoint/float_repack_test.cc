@@ -5,11 +5,11 @@
 #include <cstring>
 #include <random>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/float_codes.h"
-#include "checkpoint/half_convert.h"
+#include "checkpoint/codes/float_codes.h"
+#include "checkpoint/codes/half_convert.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/output/convert.h"
 #include "generator/decode/float16.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "heddle/weights.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "checkpoint/checkpoint_model.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/checkpoint.h"
 #include "heddle/model.h"
 #include "heddle/weights.h"

@@ -2,10 +2,10 @@
 // repacked layout.
 #include <gtest/gtest.h>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/integer_layer.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/forms/integer_layer.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "heddle/weights.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/integer_layer.h"
-#include "checkpoint/unpack_codes.h"
+#include "checkpoint/codes/unpack_codes.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/forms/integer_layer.h"
 #include "heddle/error.h"
 #include "tests/checkpoint/quantised_formats.h"
 

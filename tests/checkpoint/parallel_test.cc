@@ -6,8 +6,8 @@
 #include <deque>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/output/convert.h"
 #include "generator/layout/groups.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"

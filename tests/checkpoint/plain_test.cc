@@ -3,8 +3,8 @@
 
 #include "cache/bytes.h"
 #include "checkpoint/checkpoint_model.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/model.h"
 #include "tests/checkpoint/plain_cases.h"
 

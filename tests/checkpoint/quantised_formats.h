@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "checkpoint/config.h"
-#include "checkpoint/inventory.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/plan/inventory.h"
 #include "tests/checkpoint/test_util.h"
 #include "tools/sample_model/quantised_formats.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "cache/bytes.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/checkpoint.h"
 #include "heddle/weights.h"
 #include "tests/checkpoint/reader_cases.h"

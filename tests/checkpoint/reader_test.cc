@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "cache/bytes.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/checkpoint.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"

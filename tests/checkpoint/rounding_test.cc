@@ -3,8 +3,8 @@
 #include <cmath>
 #include <random>
 
-#include "checkpoint/float_codes.h"
-#include "checkpoint/half_convert.h"
+#include "checkpoint/codes/float_codes.h"
+#include "checkpoint/codes/half_convert.h"
 #include "generator/decode/float16.h"
 
 namespace heddle {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/files/safetensors.h"
 #include "tests/temporary_folder.h"
 #include "tools/sample_model/tensor_file.h"
 

@@ -12,7 +12,7 @@
 
 #include "heddle/inspect/binary.h"
 #include "heddle/runtime.h"
-#include "runtime/ptx_summary.h"
+#include "runtime/compile/ptx_summary.h"
 #include "tests/memory_only.h"
 
 namespace heddle {

@@ -2,7 +2,7 @@
 // and logits of two small models against FP32.
 #include <cstring>
 
-#include "runtime/decode_attention_launch.h"
+#include "runtime/launch/decode_attention_launch.h"
 #include "tests/decoder/emulated_kernels.h"
 #include "tests/decoder/fake_decoder.h"
 #include "tests/decoder/follow_reference.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "examples/decoder/decoder.h"
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "tests/decoder/emulated_gpu.h"
 #include "tests/decoder/small_model.h"
 #include "tests/fake_driver/fake_driver.h"

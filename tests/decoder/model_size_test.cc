@@ -9,11 +9,11 @@
 #include <string>
 
 #include "checkpoint/checkpoint_model.h"
-#include "checkpoint/config_files.h"
-#include "checkpoint/convert.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
 #include "heddle/error.h"
 #include "heddle/kv_cache.h"
-#include "runtime/gemm_launch.h"
+#include "runtime/launch/gemm_launch.h"
 #include "tests/decoder/small_model.h"
 
 namespace heddle {

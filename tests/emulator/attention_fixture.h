@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "decode_attention/config.h"
-#include "runtime/decode_attention_launch.h"
+#include "runtime/launch/decode_attention_launch.h"
 #include "tests/emulator/machine.h"
 #include "tools/gpu_harness/attention_problem.h"
 

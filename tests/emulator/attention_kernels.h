@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/decode_attention_launch.h"
+#include "runtime/launch/decode_attention_launch.h"
 
 namespace heddle {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/gemm_launch.h"
+#include "runtime/launch/gemm_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/interleavings.h"
 #include "tests/emulator/machine.h"

@@ -7,7 +7,7 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
-#include "runtime/group_scales.h"
+#include "runtime/launch/group_scales.h"
 #include "tools/gpu_harness/activated.h"
 #include "tools/gpu_harness/output_codes.h"
 #include "tools/gpu_harness/random_weights.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/kv_append_launch.h"
+#include "runtime/launch/kv_append_launch.h"
 
 namespace heddle {
 

@@ -7,7 +7,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/kv/kv_rule.h"
-#include "runtime/kv_append_launch.h"
+#include "runtime/launch/kv_append_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/interleavings.h"
 #include "tests/emulator/kv_append_cases.h"

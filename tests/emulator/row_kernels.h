@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/row_transform_launch.h"
+#include "runtime/launch/row_transform_launch.h"
 
 namespace heddle {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/row_transform_launch.h"
+#include "runtime/launch/row_transform_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
 #include "tests/emulator/row_cases.h"

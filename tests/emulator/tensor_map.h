@@ -1,5 +1,5 @@
-// Tensor maps as runtime/tensor_maps.cc encodes them: of tokens boxes of 64 16-bit columns, their
-// 16-byte units permuted by the 128-byte swizzle; of words parts of a line.
+// Tensor maps as runtime/launch/tensor_maps.cc encodes them: of tokens boxes of 64 16-bit columns,
+// their 16-byte units permuted by the 128-byte swizzle; of words parts of a line.
 #ifndef HEDDLE_TESTS_EMULATOR_TENSOR_MAP_H_
 #define HEDDLE_TESTS_EMULATOR_TENSOR_MAP_H_
 

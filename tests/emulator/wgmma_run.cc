@@ -9,7 +9,7 @@
 
 #include "generator/families/gemm_config.h"
 #include "heddle/kernel.h"
-#include "runtime/group_scales.h"
+#include "runtime/launch/group_scales.h"
 #include "tests/emulator/interleavings.h"
 #include "tests/emulator/machine.h"
 #include "tests/planned_kernel.h"

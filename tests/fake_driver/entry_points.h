@@ -2,7 +2,7 @@
 #ifndef HEDDLE_TESTS_FAKE_DRIVER_ENTRY_POINTS_H_
 #define HEDDLE_TESTS_FAKE_DRIVER_ENTRY_POINTS_H_
 
-#include "runtime/cuda_abi.h"
+#include "runtime/driver/cuda_abi.h"
 
 namespace heddle::fake {
 

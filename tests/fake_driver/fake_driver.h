@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda_abi.h"
+#include "runtime/driver/cuda_abi.h"
 
 namespace heddle::fake {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/files/safetensors.h"
 #include "heddle/error.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/generator/model_helpers.h"
+#include "tests/generator/model/model_helpers.h"
 
 namespace heddle {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heddle/weights.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tests/gpu/gemm_fixture.h"
 #include "tools/gpu_harness/gemm_bench.h"
 #include "tools/gpu_harness/random_weights.h"

@@ -9,7 +9,7 @@
 #include "generator/decode/proof_cases.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/runtime.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tests/decode_kernels/decode_kernels.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/device_memory.h"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tests/gpu/pairwise.h"
 #include "tools/gpu_harness/dequantize_check.h"

@@ -11,7 +11,7 @@
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 #include "tests/gpu/primary_context.h"
 #include "tests/memory_only.h"
 #include "tools/gpu_harness/gemm_problem.h"

@@ -1,7 +1,7 @@
 // GEMM on the GPU of two operands of eight bits by mma.sync: the cases of those by wgmma, by each
 // path that the GPU has, every tile, and the bits of wgmma.
 #include "generator/target/capabilities.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tests/gpu/byte_cases.h"
 #include "tests/gpu/gemm_fixture.h"
 #include "tools/gpu_harness/gemm_problem.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "generator/target/capabilities.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "stream/config.h"
 #include "tests/byte_gemm.h"
 #include "tests/gpu/gemm_fixture.h"

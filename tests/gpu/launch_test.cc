@@ -10,7 +10,7 @@
 #include "generator/families/family.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tests/gpu/primary_context.h"
 #include "tools/gpu_harness/gemm_check.h"

@@ -2,7 +2,7 @@
 #ifndef HEDDLE_TESTS_GPU_PRIMARY_CONTEXT_H_
 #define HEDDLE_TESTS_GPU_PRIMARY_CONTEXT_H_
 
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 
 namespace heddle {
 

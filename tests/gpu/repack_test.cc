@@ -6,10 +6,10 @@
 #include <numeric>
 #include <random>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config.h"
-#include "checkpoint/fused_layer.h"
-#include "checkpoint/integer_layer.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/forms/integer_layer.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/plan/fused_layer.h"
 #include "tests/checkpoint/test_util.h"
 #include "tests/gpu/weight_op_fixture.h"
 #include "tools/gpu_harness/repack_check.h"

@@ -7,7 +7,7 @@
 
 #include "heddle/decode_attention.h"
 #include "heddle/gemm.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/attention_device.h"
 #include "tools/gpu_harness/attention_problem.h"

@@ -10,7 +10,7 @@
 #include "heddle/inspect/source.h"
 #include "heddle/runtime.h"
 #include "heddle/target.h"
-#include "runtime/kernel_state.h"
+#include "runtime/launch/kernel_state.h"
 #include "tests/new_operation/operation/scale.h"
 #include "tests/runtime/fake_device.h"
 

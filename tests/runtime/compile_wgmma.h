@@ -12,7 +12,7 @@
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/render/source_list.h"
 #include "tests/planned_kernel.h"
-#include "tests/runtime/compile_check.h"
+#include "tests/runtime/compile/compile_check.h"
 
 namespace heddle {
 

@@ -6,7 +6,7 @@
 
 #include "heddle/error.h"
 #include "heddle/kernel.h"
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 
 namespace heddle::testing {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/error.h"
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 
 namespace heddle {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "tests/cache/torture.h"
 
 extern char** environ;

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "runtime/kv_append_launch.h"
-#include "tests/runtime/launch_refusals.h"
+#include "runtime/launch/kv_append_launch.h"
+#include "tests/runtime/launch/launch_refusals.h"
 
 namespace heddle {
 

@@ -7,7 +7,7 @@
 #include "generator/kv/kv_rule.h"
 #include "heddle/decode_attention.h"
 #include "heddle/kv_cache.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/bench_cache.h"
 #include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/read_rate.h"

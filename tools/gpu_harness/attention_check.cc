@@ -8,7 +8,7 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/inspect/plan.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/attention_device.h"
 #include "tools/gpu_harness/helper_kernels.h"
 #include "tools/gpu_harness/poison.h"

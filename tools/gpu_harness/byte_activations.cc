@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "heddle/weights.h"
-#include "runtime/group_scales.h"
+#include "runtime/launch/group_scales.h"
 #include "tools/gpu_harness/random_weights.h"
 
 namespace heddle {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "checkpoint/unpack_codes.h"
+#include "checkpoint/codes/unpack_codes.h"
 
 namespace heddle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 #include "tools/gpu_harness/device_memory.h"
 
 namespace heddle {

@@ -4,7 +4,7 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/weight_kernels.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_source.h"

@@ -7,7 +7,7 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/weight_kernels.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/expected_weight.h"
 #include "tools/gpu_harness/poison.h"

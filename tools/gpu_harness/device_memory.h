@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/device_memory.h"
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 
 namespace heddle {
 

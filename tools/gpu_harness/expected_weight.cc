@@ -1,6 +1,6 @@
 #include "tools/gpu_harness/expected_weight.h"
 
-#include "checkpoint/half_convert.h"
+#include "checkpoint/codes/half_convert.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/requests.h"
 #include "heddle/inspect/decode_plan.h"

@@ -12,7 +12,7 @@
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_floor.h"

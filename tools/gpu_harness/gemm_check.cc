@@ -7,7 +7,7 @@
 
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_problem.h"
 

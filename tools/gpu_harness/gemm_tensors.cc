@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "heddle/inspect/plan.h"
-#include "runtime/group_scales.h"
+#include "runtime/launch/group_scales.h"
 #include "tools/gpu_harness/byte_activations.h"
 #include "tools/gpu_harness/poison.h"
 #include "tools/gpu_harness/source_tensors.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "heddle/inspect/binary.h"
-#include "runtime/device.h"
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/driver/device.h"
 
 namespace heddle {
 namespace {

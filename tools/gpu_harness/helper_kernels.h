@@ -8,7 +8,7 @@
 
 #include "heddle/inspect/source.h"
 #include "heddle/spec.h"
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 #include "tools/gpu_harness/device_memory.h"
 
 namespace heddle {

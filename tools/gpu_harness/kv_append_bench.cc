@@ -6,7 +6,7 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_append.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/kv_device.h"
 

@@ -4,7 +4,7 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/inspect/plan.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_device.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "heddle/inspect/source.h"
-#include "runtime/gemm_launch.h"
-#include "runtime/kernel_state.h"
+#include "runtime/launch/gemm_launch.h"
+#include "runtime/launch/kernel_state.h"
 #include "tools/gpu_harness/median.h"
 
 namespace heddle {

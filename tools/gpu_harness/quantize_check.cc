@@ -6,7 +6,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/weight_kernels.h"
 #include "heddle/weights.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"
 
 namespace heddle {

@@ -2,7 +2,7 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/weight_kernels.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/device_source.h"
 
 namespace heddle {

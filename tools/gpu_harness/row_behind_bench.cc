@@ -7,7 +7,7 @@
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/weights.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/gemm_tensors.h"
 #include "tools/gpu_harness/weight_copies.h"

@@ -4,7 +4,7 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/weights.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/bench_data.h"
 #include "tools/gpu_harness/read_rate.h"
 

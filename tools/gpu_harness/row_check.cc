@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heddle/inspect/plan.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/row_device.h"
 
 namespace heddle {

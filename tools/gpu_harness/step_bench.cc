@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "heddle/error.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/read_rate.h"
 #include "tools/gpu_harness/sm_clock.h"
 #include "tools/gpu_harness/step_check.h"

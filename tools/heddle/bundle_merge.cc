@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "runtime/bundle_file.h"
-#include "runtime/merged_tables.h"
+#include "runtime/tables/bundle_file.h"
+#include "runtime/tables/merged_tables.h"
 #include "tools/heddle/bundle_parts.h"
 #include "tools/heddle/bundle_tables.h"
 #include "tools/heddle/errors.h"

@@ -11,7 +11,7 @@
 #include "cache/disk_cache.h"
 #include "cache/entry.h"
 #include "heddle/error.h"
-#include "runtime/bundle_file.h"
+#include "runtime/tables/bundle_file.h"
 #include "tools/heddle/bundle_parts.h"
 #include "tools/heddle/bundle_tables.h"
 #include "tools/heddle/commands.h"

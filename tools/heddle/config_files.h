@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "checkpoint/config_files.h"
+#include "checkpoint/modules/config_files.h"
 
 namespace heddle {
 

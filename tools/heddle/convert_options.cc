@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/packed_file.h"
+#include "checkpoint/output/packed_file.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 #include "tools/heddle/config_files.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "checkpoint/convert.h"
+#include "checkpoint/output/convert.h"
 #include "tools/heddle/pack_options.h"
 
 namespace CLI {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "checkpoint/file.h"
+#include "checkpoint/files/file.h"
 #include "heddle/error.h"
 #include "tools/heddle/errors.h"
 

@@ -13,7 +13,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "heddle/runtime.h"
-#include "runtime/ptx_summary.h"
+#include "runtime/compile/ptx_summary.h"
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"

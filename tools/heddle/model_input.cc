@@ -9,13 +9,13 @@
 #include <optional>
 #include <utility>
 
-#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_model.h"
-#include "checkpoint/config.h"
-#include "checkpoint/packed_checkpoint.h"
-#include "checkpoint/packed_file.h"
-#include "checkpoint/safetensors.h"
-#include "checkpoint/unread_file.h"
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/files/safetensors.h"
+#include "checkpoint/files/unread_file.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/output/packed_checkpoint.h"
+#include "checkpoint/output/packed_file.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "tools/heddle/config_files.h"

@@ -3,8 +3,8 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
 #define HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
 
-#include "checkpoint/config_files.h"
-#include "checkpoint/layer_plan.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/plan/layer_plan.h"
 
 namespace CLI {
 class App;

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "checkpoint/file.h"
+#include "checkpoint/files/file.h"
 #include "generator/spec/near_miss.h"
 #include "heddle/error.h"
 #include "tools/heddle/commands.h"

@@ -12,7 +12,7 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "heddle/target.h"
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/options.h"

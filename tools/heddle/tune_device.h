@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heddle/runtime.h"
-#include "runtime/context.h"
+#include "runtime/driver/context.h"
 #include "tools/gpu_harness/gemm_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/weight_copies.h"

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "checkpoint/file.h"
+#include "checkpoint/files/file.h"
 #include "heddle/error.h"
-#include "runtime/tuned_files.h"
+#include "runtime/tables/tuned_files.h"
 #include "tools/heddle/errors.h"
 
 namespace heddle {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "checkpoint/layer_error.h"
-#include "checkpoint/output_plan.h"
-#include "checkpoint/tensor.h"
+#include "checkpoint/files/tensor.h"
+#include "checkpoint/modules/layer_error.h"
+#include "checkpoint/output/output_plan.h"
 #include "generator/model/model_builder.h"
 
 namespace heddle {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "checkpoint/packed_checkpoint.h"
+#include "checkpoint/output/packed_checkpoint.h"
 #include "heddle/model_size.h"
 
 namespace heddle {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "checkpoint/float_codes.h"
+#include "checkpoint/codes/float_codes.h"
 #include "generator/decode/float16.h"
 
 namespace heddle {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/files/safetensors.h"
 
 namespace heddle {
 

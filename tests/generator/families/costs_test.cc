@@ -11,7 +11,7 @@
 #include "generator/families/gemm_work.h"
 #include "generator/families/registry.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "generator/families/tiles/sums.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -19,8 +19,8 @@
 #include "generator/families/tiles/refuse.h"
 #include "generator/families/warpgroup/refuse.h"
 #include "generator/target/facts.h"
-#include "tests/generator/gemm_plans.h"
 #include "tests/generator/planner/gemm_draws.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "generator/families/registry.h"
-#include "tests/generator/gemm_plans.h"
 #include "tests/generator/planner/gemm_draws.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

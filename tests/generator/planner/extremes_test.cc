@@ -6,7 +6,7 @@
 #include <string>
 
 #include "heddle/inspect/source.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

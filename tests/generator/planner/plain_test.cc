@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "generator/families/gemm_work.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 #include "tests/plain_weight.h"
 
 namespace heddle {

@@ -8,8 +8,8 @@
 
 #include "heddle/error.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/gemm_plans.h"
-#include "tests/generator/plan_refusals.h"
+#include "tests/generator/planner/gemm_plans.h"
+#include "tests/generator/planner/plan_refusals.h"
 
 namespace heddle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "generator/tuned/format.h"
-#include "tests/generator/layout_weights.h"
-#include "tests/generator/plan_refusals.h"
+#include "tests/generator/layout/layout_weights.h"
+#include "tests/generator/planner/plan_refusals.h"
 
 namespace heddle {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "generator/planner/candidates.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

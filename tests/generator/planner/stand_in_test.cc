@@ -9,7 +9,7 @@
 
 #include "generator/families/family.h"
 #include "heddle/inspect/source.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "generator/families/family.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/gemm_plans.h"
 #include "tests/generator/planner/gemm_draws.h"
+#include "tests/generator/planner/gemm_plans.h"
 #include "tests/generator/tuned/tables.h"
 
 namespace heddle {

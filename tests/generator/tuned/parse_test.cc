@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "tests/generator/spec_helpers.h"
+#include "tests/generator/spec/spec_helpers.h"
 #include "tests/generator/tuned/tables.h"
 
 namespace heddle {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "checkpoint/files/tensor.h"
 #include "checkpoint/reader_json.h"
-#include "checkpoint/tensor.h"
 #include "heddle/error.h"
 #include "tests/runtime/c_api/rows.h"
 #include "tests/temporary_folder.h"

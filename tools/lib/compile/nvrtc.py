@@ -4,7 +4,7 @@ import ctypes
 import dataclasses
 import time
 
-# What runtime/nvrtc.cc passes, but for the architecture.
+# What runtime/compile/nvrtc.cc passes, but for the architecture.
 OPTIONS = ("--std=c++17", "--modify-stack-limit=false", "--ptxas-options=-v", "--no-cache")
 
 

@@ -8,7 +8,7 @@
 #include "gemv/config.h"
 #include "generator/families/registry.h"
 #include "generator/planner/serving.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

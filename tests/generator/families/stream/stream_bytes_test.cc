@@ -8,7 +8,7 @@
 
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {

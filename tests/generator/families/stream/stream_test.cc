@@ -5,7 +5,7 @@
 
 #include "generator/families/shared_memory.h"
 #include "heddle/inspect/source.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -6,7 +6,7 @@
 #include "generator/families/shared_memory.h"
 #include "heddle/inspect/source.h"
 #include "tests/gemm_tile.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

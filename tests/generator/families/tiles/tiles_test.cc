@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "generator/families/shared_memory.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -9,7 +9,7 @@
 #include "generator/families/scale_mode.h"
 #include "tests/byte_gemm.h"
 #include "tests/generator/families/warpgroup/wgmma_tiles.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

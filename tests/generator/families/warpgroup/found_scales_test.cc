@@ -10,7 +10,7 @@
 #include "generator/families/warpgroup/cost.h"
 #include "tests/byte_gemm.h"
 #include "tests/generator/families/warpgroup/wgmma_tiles.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {

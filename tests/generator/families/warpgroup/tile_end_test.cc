@@ -8,7 +8,7 @@
 #include "generator/families/warpgroup/kernel.h"
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "generator/families/warpgroup/kernel.h"
-#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_plans.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {

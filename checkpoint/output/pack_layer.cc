@@ -1,0 +1,119 @@
+#include "checkpoint/output/pack_layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/output/packed_contents.h"
+#include "checkpoint/plan/read_group.h"
+#include "generator/spec/document.h"
+#include "heddle/error.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+// Rows that are unpacked and packed at a time: few, so that their codes stay in the cache, but of
+// gates and ups whole blocks of scales.
+std::int64_t panel_rows(const GemmSpec& spec) {
+  constexpr std::int64_t kPanelRows = 32;
+  static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
+  static_assert(kBlockRows % WeightLayout::kTileRows == 0);
+  if (!spec.weight.has_blocks()) return kPanelRows;
+  return spec.epilogue.gated ? 2 * kBlockRows : kBlockRows;
+}
+
+// The rows of W that lie in the panel of packed rows `first` and on, gates before ups.
+std::vector<RowRun> rows_of_panel(const GemmSpec& spec, std::int64_t first, std::int64_t count) {
+  if (!spec.epilogue.gated) return {{first, count}};
+  return {{first / 2, count / 2}, {spec.shape.n / 2 + first / 2, count / 2}};
+}
+
+// Row blocks are independent of each other: a panel is packed like weights of its own, of which a
+// gated one's first half are gates. The metadata per channel of all row blocks follows the last
+// one, so it is kept until then, and the tensor's scale follows all else. So is the metadata of
+// blocks, of which a panel has whole tiles.
+void write_matrix(const FusedLayer& layer, const GemmSpec& spec, std::int64_t matrix,
+                  ByteStream* out) {
+  GemmSpec panel = spec;
+  QuantizedWeights weights;
+  std::vector<std::uint8_t> channels;
+  std::vector<std::uint8_t> tensor_scale;
+  const std::int64_t most_rows = panel_rows(spec);
+  for (std::int64_t first = 0; first < spec.shape.n; first += most_rows) {
+    panel.shape.n = std::min(most_rows, spec.shape.n - first);
+    const std::vector<RowRun> runs = rows_of_panel(spec, first, panel.shape.n);
+    layer.rows(matrix, runs, &weights);
+    if (spec.weight.has_blocks()) weights.scales = layer.block_scales(matrix, runs);
+    const std::vector<std::uint8_t> packed = pack_weights(panel, weights);
+    const WeightLayout part = weight_layout(panel);
+    const auto at = [&packed](std::size_t offset) {
+      return packed.begin() + static_cast<std::ptrdiff_t>(offset);
+    };
+    out->write(packed.data(), part.channel_offset);
+    channels.insert(channels.end(), at(part.channel_offset), at(part.tensor_offset));
+    if (first == 0) tensor_scale.assign(at(part.tensor_offset), at(part.total_bytes));
+  }
+  out->write(channels.data(), channels.size());
+  out->write(tensor_scale.data(), tensor_scale.size());
+}
+
+// What was read of the layer when it was planned, the spec depends on.
+void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matrices,
+                    const std::vector<std::int32_t>& permutation) {
+  GemmSpec gemm = layer.spec();
+  gemm.epilogue = spec.gemm().epilogue;
+  gemm.pre_scale = spec.gemm().pre_scale;
+  if (spec.gemm().has_byte_activations()) {
+    gemm.output = gemm.activation;
+    gemm.activation = spec.gemm().activation;
+    gemm.activation_scale = spec.gemm().activation_scale;
+    if (spec.weight().has_blocks()) set_blocks(layer.blocks(), &gemm.weight);
+  }
+  if (layer.matrices() == matrices && layer.permutation() == permutation &&
+      Spec::from_gemm(gemm).canonical_json() == spec.canonical_json()) {
+    return;
+  }
+  throw Error(ErrorCategory::kFile, "checkpoint.changed",
+              fmt::format("layer \"{}\": its tensors are not those that were there when the "
+                          "checkpoint was opened",
+                          excerpt(layer.name())));
+}
+
+}  // namespace
+
+MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                          const TensorParallel& parallel, const PackedLayer& planned) {
+  MadeTensor made;
+  made.info.name = planned.group.name + kPackedSuffix;
+  const std::size_t bytes = weight_layout(planned.spec.gemm()).total_bytes;
+  made.info.shape = {static_cast<std::int64_t>(bytes)};
+  if (planned.matrices != 1) made.info.shape.insert(made.info.shape.begin(), planned.matrices);
+  made.info.bytes = static_cast<std::uint64_t>(planned.matrices) * bytes;
+  made.make = [&checkpoint, &config, parallel, group = planned.group, spec = planned.spec,
+               matrices = planned.matrices, permutation = planned.permutation](ByteStream* out) {
+    const FusedLayer layer = read_group(checkpoint, group, config, parallel, Load::kAll);
+    expect_planned(layer, spec, matrices, permutation);
+    for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
+      write_matrix(layer, spec.gemm(), matrix, out);
+    }
+  };
+  return made;
+}
+
+std::optional<MadeTensor> packed_permutation(const PackedLayer& planned) {
+  if (planned.permutation.empty()) return std::nullopt;
+  MadeTensor made;
+  made.info.name = planned.group.name + kPermutationSuffix;
+  made.info.type = TensorType::kI32;
+  made.info.shape = {planned.spec.weight_shape().k};
+  made.info.bytes = planned.permutation.size() * sizeof planned.permutation[0];
+  made.make = [permutation = planned.permutation](ByteStream* out) {
+    out->write(permutation.data(), permutation.size() * sizeof permutation[0]);
+  };
+  return made;
+}
+
+}  // namespace heddle

@@ -1,0 +1,84 @@
+#include "checkpoint/plan/expected_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "checkpoint/modules/layer_error.h"
+#include "checkpoint/modules/module_place.h"
+#include "checkpoint/modules/module_roles.h"
+#include "checkpoint/plan/plain_layers.h"
+
+namespace heddle {
+namespace {
+
+bool is_listed(const CheckpointConfig& config, const ModulePlace& place) {
+  const auto& lists = config.layer_lists;
+  return place.layer >= 0 && std::find(lists.begin(), lists.end(), place.list) != lists.end();
+}
+
+}  // namespace
+
+std::optional<MatrixShape> ExpectedLayers::sides_of(const std::string& name) const {
+  if (!config_.decoder) return std::nullopt;
+  const Decoder& decoder = *config_.decoder;
+  for (const HeadPlace& place : config_.head_places) {
+    if (name == place.head && decoder.vocabulary != 0) {
+      return MatrixShape{decoder.vocabulary, decoder.head_width};
+    }
+    for (const DecodedLinear& linear : decoder.outside) {
+      if (name == module_in(place.body, linear.row->path)) return MatrixShape{linear.n, linear.k};
+    }
+  }
+  const ModulePlace place = place_of_module(name);
+  if (!is_listed(config_, place)) return std::nullopt;
+  for (const DecodedBlock& block : decoder.blocks) {
+    const std::vector<int>& layers = block.facts.layers;
+    if (!std::binary_search(layers.begin(), layers.end(), place.layer)) continue;
+    for (const DecodedLinear& linear : block.linears) {
+      if (linear.row->path == place.path) return MatrixShape{linear.n, linear.k};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string ExpectedLayers::why_other(const std::string& name, std::int64_t n,
+                                      std::int64_t k) const {
+  const std::optional<MatrixShape> wanted = sides_of(name);
+  if (!wanted || (n == wanted->n && k == wanted->k)) return {};
+  return fmt::format("its weights are {} x {}, but the config says {} x {}", n, k, wanted->n,
+                     wanted->k);
+}
+
+void ExpectedLayers::check_sides(const std::string& name, std::int64_t n, std::int64_t k) const {
+  const std::string why = why_other(name, n, k);
+  if (!why.empty()) refuse_layer(name, why);
+}
+
+std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint) const {
+  if (!config_.decoder) return {};
+  std::set<std::pair<int, std::string>> there;  // modules that have a tensor
+  for (const auto& [name, entry] : checkpoint.tensors()) {
+    const ModulePlace place = place_of_module(name);
+    if (!is_listed(config_, place)) continue;
+    const std::size_t dot = place.path.rfind('.');
+    if (dot != place.path.npos) there.emplace(place.layer, place.path.substr(0, dot));
+  }
+  std::vector<MissingLayer> missing;
+  for (const DecodedBlock& block : config_.decoder->blocks) {
+    for (const DecodedLinear& linear : block.linears) {
+      if (!is_dense(linear.row->module)) continue;
+      for (const int layer : block.facts.layers) {
+        const std::string path(linear.row->path);
+        if (there.count({layer, path}) != 0) continue;
+        missing.push_back({fmt::format("{}.{}.{}", config_.decoder->layers_path, layer, path),
+                           linear.n, linear.k});
+      }
+    }
+  }
+  return missing;
+}
+
+}  // namespace heddle

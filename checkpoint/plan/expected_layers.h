@@ -1,0 +1,46 @@
+// ExpectedLayers: the linear layers that a model has by its config, against those of a checkpoint.
+#ifndef HEDDLE_CHECKPOINT_PLAN_EXPECTED_LAYERS_H_
+#define HEDDLE_CHECKPOINT_PLAN_EXPECTED_LAYERS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// A layer that is in no file of the checkpoint.
+struct MissingLayer {
+  std::string name;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+// Where the config does not describe the whole decoder, nothing is expected.
+class ExpectedLayers {
+ public:
+  // The config outlives it.
+  explicit ExpectedLayers(const CheckpointConfig& config) : config_(config) {}
+
+  // How the sides of a layer of this name differ from those that the config says; empty where they
+  // do not, or where it says none.
+  std::string why_other(const std::string& name, std::int64_t n, std::int64_t k) const;
+  // Throws as refuse_layer() where the config says that a layer of this name has other sides.
+  void check_sides(const std::string& name, std::int64_t n, std::int64_t k) const;
+  // Dense layers of the decoder of which there is no tensor, under whatever name; in the order of
+  // the decoder.
+  std::vector<MissingLayer> missing(const Checkpoint& checkpoint) const;
+
+ private:
+  std::optional<MatrixShape> sides_of(const std::string& name) const;
+
+  const CheckpointConfig& config_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_PLAN_EXPECTED_LAYERS_H_

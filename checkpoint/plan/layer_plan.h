@@ -1,0 +1,79 @@
+// LayerPlan: the kernels' layers that a checkpoint is packed into, found before anything is
+// written. heddle repack writes what it says, heddle build compiles the kernels for it.
+#ifndef HEDDLE_CHECKPOINT_PLAN_LAYER_PLAN_H_
+#define HEDDLE_CHECKPOINT_PLAN_LAYER_PLAN_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/plan/companions.h"
+#include "checkpoint/plan/expected_layers.h"
+#include "checkpoint/plan/fused_layer.h"
+#include "checkpoint/plan/inventory.h"
+#include "checkpoint/plan/layer_view.h"
+#include "heddle/checkpoint.h"
+#include "heddle/error.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// What a kernel takes of the checkpoint at once.
+struct PackedLayer {
+  LayerGroup group;
+  Spec spec;                              // of one matrix
+  std::int64_t matrices = 1;              // experts
+  std::vector<std::int64_t> heights;      // rows of a matrix of each part
+  std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
+  std::optional<Companions> companions;   // none where the layer is packed already
+  std::optional<float> input_scale{};     // of activations whose scale is static
+};
+
+struct LayerPlan {
+  std::vector<PackedLayer> packed;  // ascending by name
+  std::vector<UnservedLayer> unserved;
+  Inventory inventory;
+  std::vector<MissingLayer> missing;  // with PackOptions::dense
+  std::vector<std::string> notes;     // what stayed apart, and other things a user should know
+};
+
+// What is packed: all of a model, or what one of several ranks has of it.
+struct PackOptions {
+  bool fuse = true;
+  TensorChoice choice;
+  TensorParallel parallel;
+  bool gated = false;  // this and those below as in CheckpointOptions
+  bool dense = false;
+  int lm_head_bits = 0;
+};
+
+// The last component of the layer's name as the label of a spec, which has fewer characters.
+std::string label_of(const std::string& layer);
+
+// Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
+// quantised and is not understood, and every layer whose tensors contradict each other or the
+// config, Error(kUnsupported, "model.activation") for layers that cannot be gated, Error(kUsage,
+// "checkpoint.gated") for gated without fused layers, and as PlainLayers does. Reads no codes, only
+// what specs depend on: zero points, the order of columns and biases. The checkpoint must outlive
+// the plan.
+LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                      const PackOptions& options);
+
+// Collects what cannot be converted, layer by layer, and throws it as one error.
+class Unconverted {
+ public:
+  void add(const UnknownTensors& tensors);
+  // Files that cannot be read are no fault of a layer: such errors are thrown on.
+  void add(const Error& error);
+  void throw_if_any() const;
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_PLAN_LAYER_PLAN_H_
