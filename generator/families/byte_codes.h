@@ -9,21 +9,21 @@
 
 namespace heddle {
 
-// Of X. Precondition: it has eight bits.
+// The class of the codes of X. Precondition: it has eight bits.
 inline std::string_view token_codes(DType activation) {
   return activation == DType::kInt8      ? "Int8Codes"
          : activation == DType::kFp8E5m2 ? "E5m2Codes"
                                          : "E4m3Codes";
 }
 
-// Of weights that such X is multiplied by.
+// The class of the codes of weights that such X is multiplied by.
 inline std::string_view weight_codes(WeightType type) {
   return type == WeightType::kInt    ? "Int8Codes"
          : type == WeightType::kE5m2 ? "E5m2Codes"
                                      : "E4m3Codes";
 }
 
-// What their sums are.
+// The class of the sums of their products.
 inline std::string_view sums_of_codes(const GemmSpec& spec) {
   const ScaleMode mode = scale_mode_of_bytes(spec);
   // Sums of blocks are scaled before they are added, so are those of groups by the weights' scales.

@@ -17,7 +17,7 @@
 
 namespace heddle {
 
-// What a kernel's source has beside the banner, the templates and the entry point's name.
+// What a kernel's source has besides the banner, the templates and the entry point's name.
 struct KernelText {
   std::string_view template_path;   // that defines `function`
   std::string decisions;            // for the banner, some lines

@@ -98,7 +98,7 @@ void add_output_arguments(const GemmSpec& spec, PlannedKernel& kernel) {
 
 std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
   const std::string value = value_type(spec.bias_dtype());
-  // Of two levels those of channels; what meets the weights are integers.
+  // With two levels of scales the type is that of the channels' scales: the groups' are integers.
   const DType scale = spec.weight.channel_scale.value_or(spec.weight.scale_dtype);
   return {"using Value = " + value + ';',
           // Without scales no kernel asks for one, but all kernels name their type.

@@ -57,8 +57,8 @@ class GemmFamily : public Family {
   // The path that the kernel is of; never kAuto.
   virtual Path path(const PlannedKernel& kernel) const noexcept = 0;
 
-  // Of a kernel whose text depends neither on N and K nor on its range of M, and which is one for
-  // many of them: what its name says in place of these. Empty: the text has them.
+  // What the kernel's name says in place of N, K and the range of M, if its text depends on none of
+  // these and one kernel serves many of them. Empty: the text depends on them.
   virtual std::string name_of_any_shape(const PlannedKernel& /*kernel*/) const { return {}; }
 
   // What tells the kernel from all other candidates for the same plan and range: short, in words
@@ -78,7 +78,7 @@ inline const GemmFamily& gemm_family_of(const PlannedKernel& kernel) {
   return dynamic_cast<const GemmFamily&>(*kernel.family);
 }
 
-// The same.
+// The kernel's path. Precondition: as gemm_family_of().
 inline Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
 
 }  // namespace heddle

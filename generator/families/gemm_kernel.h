@@ -1,4 +1,4 @@
-// What the GEMM families share beside their configuration structs.
+// What the GEMM families share besides their configuration structs.
 #ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_KERNEL_H_
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_KERNEL_H_
 

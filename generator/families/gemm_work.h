@@ -15,7 +15,7 @@ double decode_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
 // Issue slots of a chunk: decoding, the matrix instructions of mma.sync and their loads.
 double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles);
-// The same where weights are decoded by this plan for matrix instructions of so many columns.
+// Issue slots of a chunk that is decoded by this plan for matrix instructions of so many columns.
 double chunk_slots(const Plan& plan, const DecodePlan& decode, int columns, ScaleMode mode,
                    double token_tiles);
 

@@ -21,11 +21,11 @@ std::string gemm_name_shape(std::int64_t n, std::int64_t k);
 // Whether a gemm's kernel of this name serves more than one N and K.
 bool is_name_of_any_shape(std::string_view name);
 
-// "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M. Of a
-// kernel that serves any shape "heddle_gemm_uint4z_g128_fp16_any_wgmma_32x64x512_s4_pairs". What
+// "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M. A
+// kernel that serves any shape is "heddle_gemm_uint4z_g128_fp16_any_wgmma_32x64x512_s4_pairs". What
 // the spec sets of output and epilogue stands behind the activations' type, in the order of the
-// computation: "_fp32", "_gated", "_bias", "_silu", "_residual". What a spec may say beside these
-// (how its weights lie, a tile, factors of columns) is not in a name: several texts may share one.
+// computation: "_fp32", "_gated", "_bias", "_silu", "_residual". All else that a spec may say (how
+// its weights lie, a tile, factors of columns) is not in a name: several texts may share one.
 std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel);
 
 }  // namespace heddle

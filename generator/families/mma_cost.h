@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-// Those of MmaCost, in its order.
+// The parameters of MmaCost, in its order.
 const std::vector<CostParameter>& mma_cost_parameters();
 enum MmaCost {
   kMmaStart,

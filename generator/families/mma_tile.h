@@ -43,8 +43,8 @@ struct MmaWarps {
 
 // Whether the spec's tile leaves open what MmaWarps has.
 bool leaves_warps_open(const TileSpec& tile);
-// Those with what the tile sets, and else every one of these along M and N. `any_tile`: also more
-// or fewer warps than are ever fast.
+// All warps with what the tile sets and with one of these numbers along M and along N. `any_tile`:
+// also more or fewer warps than are ever fast.
 std::vector<MmaWarps> warps_of(const TileSpec& tile, const std::vector<int>& along_m,
                                const std::vector<int>& along_n, bool any_tile);
 
@@ -58,8 +58,8 @@ std::vector<int> token_counts_beside_groups(std::int64_t m_max);
 // Every reason why the warps cannot share the tile's stages; empty if they can.
 std::vector<Problem> refuse_warps(const MmaTile& tile);
 
-// The same of what a tile takes that refuse_warps() lets pass, for so many tokens. `sum_registers`:
-// of a thread.
+// Every reason why the target has no room for a tile of so many tokens that refuse_warps() lets
+// pass. `sum_registers`: those of a thread.
 std::vector<Problem> refuse_tile_size(const MmaTile& tile, int shared_bytes, int sum_registers,
                                       const GemmSpec& spec, const Target& target,
                                       std::int64_t m_max);

@@ -11,7 +11,7 @@ namespace heddle {
 
 // Never empty.
 const std::vector<const Family*>& families_of(Op op);
-// Those that multiply.
+// All families of GEMMs, in the same order.
 const std::vector<const GemmFamily*>& gemm_families();
 
 }  // namespace heddle

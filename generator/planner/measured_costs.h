@@ -22,8 +22,8 @@ struct MeasuredCosts {
   std::map<const GemmFamily*, std::vector<double>> values;
 };
 
-// Those costs of the table that are of this library's version; null where there are none, and for
-// a null table.
+// The costs of the table that are of this library's version; null where there are none, and for a
+// null table.
 std::shared_ptr<const MeasuredCosts> measured_costs(const TunedTable* table);
 
 struct CostReasons {

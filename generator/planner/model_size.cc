@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kPlainBytes = 2;  // activations, norms and embeddings have 16 bits
 constexpr std::int64_t kFloatBytes = 4;
-// Of embeddings that every decoder layer has of its own: what else the model makes of a token.
+// The module that makes embeddings for every decoder layer of a token.
 constexpr std::string_view kPerLayerProjection = "per_layer_model_projection";
 
 void check_load(const ModelLoad& load) {
@@ -54,7 +54,7 @@ std::int64_t instances(const ModelLayer& layer) {
   return layer.layers.empty() ? layer.copies : static_cast<std::int64_t>(layer.layers.size());
 }
 
-// Packed weights and the vectors that GemmArgs takes beside them.
+// Packed weights and the vectors that GemmArgs takes with them.
 std::size_t gemm_bytes(const GemmSpec& gemm, std::int64_t matrices) {
   const bool is_static = gemm.activation_scale.granularity == RowGranularity::kTensor;
   const std::int64_t beside = (gemm.epilogue.bias ? kPlainBytes * gemm.shape.n * matrices : 0) +
@@ -83,7 +83,7 @@ std::int64_t norm_elements(const Model& model) {
         attention.qk_norm == QkNorm::kHead ? 2 * attention.head_dim
         : attention.qk_norm == QkNorm::kEachHead || attention.qk_norm == QkNorm::kAll ? all_heads
                                                                                       : 0;
-    // Of what the projections of latent attention compress.
+    // Norms of what the projections of latent attention compress.
     const std::int64_t ranks =
         block.mixer == MixerKind::kLatentAttention ? attention.q_rank + attention.kv_rank : 0;
     elements += static_cast<std::int64_t>(block.layers.size()) *

@@ -49,7 +49,7 @@ struct StepRange {
 // Ranges that cover every step once, ascending. They serve each step of up to kFewTokens in at most
 // kSameTime times its best time; each of more in the same, or in the lowest power of kSameTime with
 // which they are at most `most`. Where no power makes them so few they are as many as they must be.
-// Of all such ranges these lose least: the sum of the logarithms of times over best times,
+// They lose least of all such ranges: the sum of the logarithms of times over best times,
 // weighted, and of kKernelIsWorth for each kernel.
 std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most);
 

@@ -30,9 +30,9 @@ struct StandIn {
 // has such a size, those that run before every size, and all of a spec without a range of M.
 std::vector<bool> kernels_for(const Plan& plan, const MRange& urgent);
 
-// Kernels of at most one code beside those that are `at_hand`, a flag for each kernel of the plan.
-// A kernel at hand serves its own range, and may serve others, too. Each other range has the first
-// of these that there is:
+// Kernels of at most one code that is not among those `at_hand`, a flag for each kernel of the
+// plan. A kernel at hand serves its own range, and may serve others, too. Each other range has the
+// first of these that there is:
 // 1. a kernel at hand that can serve it: one of larger sizes before one of smaller sizes;
 // 2. the plan's first kernel whose code takes any M, but none of the path hopper, whose wgmma
 //    kernels take longest to compile;
@@ -43,7 +43,7 @@ std::vector<bool> kernels_for(const Plan& plan, const MRange& urgent);
 // be compiled although it is not at hand. Precondition: a plan of resolve().
 StandIn stand_in(const Plan& plan, const std::vector<bool>& at_hand);
 
-// The same, and flags in `at_hand` the plan's kernels that the stand-in needs, too. Nothing if all
+// The stand-in, which also flags in `at_hand` the plan's kernels that it needs. Nothing if all
 // kernels are at hand.
 std::optional<StandIn> add_stand_in(const Plan& plan, std::vector<bool>* at_hand);
 

@@ -23,8 +23,8 @@ struct ChosenRange {
 };
 
 struct TunedChoice {
-  // Kernels for all M of the spec, ascending. Where one serves a measured range and a range beside
-  // it, it has both.
+  // Kernels for all M of the spec, ascending. A kernel that serves a measured range and one next to
+  // it has both.
   std::vector<PlannedKernel> kernels;
   std::vector<ChosenRange> ranges;  // of all M of the spec, ascending
   // A sentence for each range that was chosen by itself, each entry that could not be used, and on
@@ -39,8 +39,8 @@ const char* what_no_table_has(const GemmSpec& spec);
 // choose_kernels() throws.
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table);
 
-// Those of the reasons that say which entries for the spec and costs the table has that could not
-// be used, and why. Entries for a spec that sets a tile or a path are not among them.
+// The reasons of choose_with_table() that say which entries for the spec and which costs of the
+// table could not be used, and why. A spec that sets a tile or a path has no such entries.
 std::vector<std::string> unused_of_table(const Plan& plan, const TunedTable* table);
 
 }  // namespace heddle

@@ -17,7 +17,7 @@ namespace {
 
 using device::ByteTilesConfig;
 
-// The policies of byte_tiles.cuh, beside the aliases of every GEMM.
+// The aliases of every GEMM, and the policies of byte_tiles.cuh.
 std::vector<std::string> aliases_of(const GemmSpec& spec, const ByteTilesConfig& config) {
   std::vector<std::string> aliases = gemm_aliases(spec);
   aliases.push_back(fmt::format("using WeightCodes = {};", weight_codes(spec.weight.type)));

@@ -63,9 +63,9 @@ class Candidates final : public MmaCandidates<ByteTilesConfig> {
     return c.by_registers ? 2 : kMostAsyncStages;
   }
 
-  // Whether the compiler has registers for the sums beside two sets of fragments, a stage that goes
-  // through registers, and addresses, more of them where a thread copies much of a stage: what
-  // these take was found by compiling.
+  // Whether the compiler has registers for the sums, two sets of fragments, a stage that goes
+  // through registers, and addresses, of which there are more where a thread copies much of a
+  // stage. What these take was found by compiling (CompileByteTiles, of every kernel).
   bool fits_registers(const ByteTilesConfig& c, int blocks_per_sm) const {
     const int sets = c.converts ? 3 : 2;  // one set, and the same in FP16
     const int others = c.converts ? 96 : 40;
@@ -124,7 +124,7 @@ std::vector<Problem> byte_tiles_exclusions(const GemmSpec& spec, const Target& t
     refuse_path(spec, "the matrix instruction of the path turing has no FP8",
                 "\"ampere\", \"auto\"", reasons);
   } else if (spec.path == Path::kAuto && is_hopper(target)) {
-    // A kernel of it may start sooner there than one of the path hopper. Nobody has measured that.
+    // Its cost parameters are not measured for sm_90: it could be chosen and be slower.
     refuse_path(spec, "on sm_90 the spec has to ask for an older path: its time is not known there",
                 is_fp8 ? "\"ampere\"" : "\"ampere\", \"turing\"", reasons);
   }

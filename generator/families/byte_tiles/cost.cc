@@ -52,7 +52,7 @@ double byte_tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t
   const double shared = (chunks * fragment_loads(c) * kLoadBytes + c.stage_bytes()) / kSharedBytes;
   const double fetch = fetch_clocks(c.stage_bytes(), costs[kMmaSmBytes], costs[kMmaLatency],
                                     c.stages, mma_stages(c));
-  // Fragments are loaded, and promoted, beside products.
+  // Fragments are loaded and sums promoted while the tensor cores multiply.
   const double compute = side_by_side(multiply, std::max(issue, shared), costs[kMmaOverlap]);
   const double step =
       sharers * side_by_side(compute, fetch, costs[kMmaOverlap]) + 2 * costs[kMmaStage];

@@ -31,10 +31,10 @@ constexpr int kMostSplit = 4;
 // Blocks for each SM up to which K is shared: more of them keep all SMs busy as they are.
 constexpr int kSplitTurns = 2;
 
-// Registers of a thread, beside the words that it holds: for sums, fragments and addresses; for
-// widths that are decoded several tiles at a time; for sums of X and the zero points that meet
-// them; and for floats of 8 bits, whose conversion is an instruction from sm_89 on only. Found by
-// compiling (CompileGemv, of every kernel); the compiler may take fewer.
+// Registers of a thread, besides those of the words that it holds: for sums, fragments and
+// addresses; for widths that are decoded several tiles at a time; for sums of X and the zero points
+// that meet them; and for floats of 8 bits, whose conversion is an instruction from sm_89 on only.
+// Found by compiling (CompileGemv, of every kernel); the compiler may take fewer.
 constexpr int kOtherRegisters = 96, kLongUnitRegisters = 12, kFloatZeroRegisters = 56,
               kFloat8Registers = 16;
 

@@ -54,8 +54,8 @@ double gemv_us(const Plan& plan, const PlannedKernel& kernel, Costs costs) {
   const double instructions = chunk_slots(plan, c.scaling.mode, 1);
   const double issue = 1.0 * of_sm * c.block_chunks() * instructions / costs[kIssue];
   // A warp decodes its chunks one after the other. What it holds of those ahead hides a request's
-  // latency in part; the latency of a warp's first request is in the start, and blocks
-  // that run beside others hide it.
+  // latency in part; the latency of a warp's first request is in the start, and other blocks of the
+  // SM hide it.
   const double decode = instructions / costs[kWarpIssue];
   const double late = std::max(costs[kLatency] - c.ahead * decode, 0.0);
   const double waits = (device::ceil_div(c.warp_chunks(), c.ahead) - 1) * late;

@@ -29,8 +29,8 @@ int usual_vectors(const RowTransformConfig& config) {
 int most_vectors(const RowTransformConfig& config) {
   return usual_vectors(config) * (kMostVectors / kUsualVectors);
 }
-// Those of the largest blocks, whose threads have 64 registers: values that are kept take twice as
-// many as those of 16 bits.
+// Vectors of a thread of the largest blocks, which have 64 registers for each thread: values that
+// are kept take twice as many as values of 16 bits.
 int vectors_of_largest(const RowTransformConfig& config) {
   return config.keeps_values() ? kUsualVectors / 2 : kUsualVectors;
 }
@@ -111,7 +111,7 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
   const int other = has_bf16(target) ? 32 : 40;
   constexpr int kOfVector = 4;
   if (config.norm == device::NormType::kNone) {
-    // An activation's own ones beside.
+    // The activation takes 16 more.
     const int inputs = config.keeps_values() ? 2 : inputs_of(config);
     return whole(other + 16 + kOfVector * config.vectors * inputs, kUnit);
   }

@@ -14,7 +14,7 @@ device::RowTransformConfig few_rows_config(const RowTransformSpec& spec, const T
 // For more: as few threads for each row as can have all of it under way.
 device::RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& target);
 
-// Registers of a thread: what it holds of rows and weights, and addresses and factors beside.
+// Registers of a thread: for what it holds of rows and weights, for addresses and for factors.
 int registers_of(const device::RowTransformConfig& config, const Target& target);
 
 }  // namespace heddle

@@ -12,9 +12,9 @@ namespace heddle {
 
 inline constexpr int kTokenTile = 8;          // tokens of a matrix instruction
 inline constexpr int kMostStreamTokens = 16;  // of the template
-// Two for each part of an SM.
+// Two warps for each of an SM's four schedulers.
 inline constexpr int kUsualStreamWarps = 8;
-// Of 16 bits, that each block reads for itself, through registers.
+// Tokens of 16 bits that each block reads for itself, through registers.
 inline constexpr int kDirectTokens = 8;
 inline constexpr int kSharers = 2;  // blocks that read tokens by bulk copies for each other
 

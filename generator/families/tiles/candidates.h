@@ -12,7 +12,7 @@
 namespace heddle {
 
 // Whether an SM has the shared memory, and the registers that the kernel takes by itself, for a
-// block of the next kernel beside one of these.
+// block of the next kernel while one of these runs.
 bool tile_fits_twice(const Target& target, const device::TilesConfig& config);
 
 // As GemmFamily::candidates() and refusals().

@@ -22,14 +22,14 @@ bool has_bulk_tiles(const GemmSpec& spec, const Target& target);
 // As GemmFamily::exclusions().
 std::vector<Problem> tiles_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
 
-// What it has in common with all tiles of mma.sync.
+// What the tile has in common with all tiles of mma.sync.
 MmaTile tiles_mma_tile(const device::TilesConfig& config);
 
 // Every reason why this tile cannot be built for so many tokens; empty if it can.
 std::vector<Problem> refuse_tile(const device::TilesConfig& config, const GemmSpec& spec,
                                  const Target& target, std::int64_t m_max);
 
-// The same of one that bulk copies feed.
+// Every reason why a tile that bulk copies feed cannot be built for so many tokens.
 std::vector<Problem> refuse_bulk(const device::TilesConfig& config, const GemmSpec& spec,
                                  const Target& target, std::int64_t m_max);
 

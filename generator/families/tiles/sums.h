@@ -11,21 +11,21 @@ namespace heddle {
 // Registers of a thread for sums, those of unscaled groups included.
 int sum_registers(const device::TilesConfig& config);
 
-// Whether the registers of a warp hold the sums of a group beside all others, as scales on sums
-// want.
+// Whether the registers of a warp hold the sums of a group and all others, as scales on sums want.
 bool has_room_for_partial_sums(const device::TilesConfig& config);
 
-// The same of a tile that bulk copies feed.
+// Whether the registers of a warp hold both in a tile that bulk copies feed.
 bool has_room_for_bulk_sums(const device::TilesConfig& config);
 
-// Whether the compiler has registers for the sums beside codes, addresses and what is loaded ahead:
-// shares of `registers`, those of a thread, found by compiling.
+// Whether the compiler has registers for the sums, codes, addresses and what is loaded ahead. The
+// shares of `registers`, those of a thread, were found by compiling (CompileMatrix, of every
+// kernel).
 bool fits_registers(const device::TilesConfig& config, const GemmSpec& spec, int registers);
 // Whether two thread blocks of an SM may share its registers. Rows of whole groups of outputs are
 // many to a warp, whose codes and scales take registers, too.
 bool two_may_share_registers(const device::TilesConfig& config, const GemmSpec& spec);
-// Whether a tile that fits_registers() refuses is built where there is no other. One of whole
-// groups that nobody asked for has fewer tokens instead.
+// Whether a tile that fits_registers() refuses is built where there is no other. A tile of whole
+// groups of outputs is built only where the spec sets it: else it has fewer tokens.
 bool may_lack_registers(const device::TilesConfig& config, const GemmSpec& spec, int registers);
 
 // The mode for this tile, whatever its own is.

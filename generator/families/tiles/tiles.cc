@@ -16,8 +16,8 @@ namespace {
 using device::Feeder;
 using device::TilesConfig;
 
-// Aliases of the classes that follow from the feeder and the schedule, beside those of every GEMM;
-// Pipeline and Tile are the policies of tiles.cuh.
+// Aliases of every GEMM, and of the classes that follow from the feeder and the schedule. Pipeline
+// and Tile are the policies of tiles.cuh.
 std::vector<std::string> aliases_of(const GemmSpec& spec, const TilesConfig& config) {
   std::vector<std::string> aliases = gemm_aliases(spec);
   const bool by_registers = config.feeder == Feeder::kRegisters;

@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-// Those worth a candidate, with what the tile sets; `bulk`: of tiles that bulk copies feed.
-// `any_tile`: also more or fewer of them than are ever fast.
+// Warps that are worth a candidate, with what the tile sets. `bulk`: bulk copies feed the tile.
+// `any_tile`: also more or fewer warps than are ever fast.
 std::vector<MmaWarps> tiles_warps(const TileSpec& tile, bool bulk, bool any_tile);
 
 }  // namespace heddle

@@ -31,17 +31,17 @@ constexpr int kMostTokensOfFour = 64;
 constexpr int kFewestLongStages = 3;
 
 // Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
-// are not scaled yet, beside what decoding and the end of a tile take.
+// are not scaled yet, and leave what decoding and the end of a tile take.
 bool four_hold_sums(const WarpgroupConfig& c) {
   return c.tile_m < kMostTokensOfFour || c.scaling.mode == ScaleMode::kWeight ||
          c.scaling.mode == ScaleMode::kNone;
 }
 
-// Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
-// warpgroups are others'; those of two are the next group's where groups alternate between two sets
-// of sums, for which 64 tokens have registers, and stages of one or two chunks, none of which may
-// be short, and groups that are as many steps each, which those that an offset cuts are not. Codes
-// of eight bits, and 64 rows, were no faster so.
+// Whether products of wgmma go on while the sums of a group of 64 tokens are scaled. With four
+// warpgroups they are other warpgroups' products. With two they are the next group's, where groups
+// alternate between two sets of sums: 64 tokens have registers for these; stages have one or two
+// chunks, none of which may be short; and all groups have as many steps, which groups that an
+// offset cuts do not have. Codes of eight bits, and tiles of 64 rows, gain nothing from it.
 bool multiplies_beside_scaling(const GemmSpec& spec, const WarpgroupKernel& c) {
   return c.tile_m == 64 && c.tile_n > 64 && spec.weight.bits < 8 &&
          (c.has_four() || (c.shape.chunks % 2 == 0 && c.weights.entry_offset == 0));

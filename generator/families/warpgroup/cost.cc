@@ -62,8 +62,8 @@ double WgmmaClocks::unit() const {
   return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
 }
 
-// The same of codes of eight bits, which are multiplied twice as fast, if shared memory gives them
-// so fast; sums of 128 columns are added by the warps meanwhile.
+// Clocks for 64 rows by 128 columns of codes of eight bits, which are multiplied twice as fast, if
+// shared memory gives them so fast; the warps add sums of 128 columns meanwhile.
 double WgmmaClocks::byte_unit() const {
   constexpr double kSharedBytes = 128;  // a clock
   const double products = 1.0 * WarpgroupConfig::kRowTile * WeightLayout::kChunkK * c_.tile_m;

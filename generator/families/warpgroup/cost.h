@@ -26,7 +26,7 @@ class WgmmaClocks {
   double late_exchange(double blocks) const;
   // Clocks that a pair of blocks in a cluster takes to exchange its sums.
   double pair_exchange() const;
-  // The scales that a tile's outputs find, beside what outputs of 16 bits take.
+  // Clocks to find the scales of a tile's outputs, on top of what outputs of 16 bits take.
   double finding() const;
   // The tokens of so many tiles whose blocks are not in step along K: what the L2 cache does not
   // keep of them comes from memory for each tile. `tokens`: of all these tiles, each counted once.

@@ -10,9 +10,9 @@
 
 namespace heddle {
 
-// The configuration, which is all that the kernel's text depends on, and what its launches have
-// beside. Kernels of several shapes, and of several ranges of M, may have one text: it is compiled
-// once.
+// The configuration, which is all that the kernel's text depends on, and what only its launches
+// depend on. Kernels of several shapes, and of several ranges of M, may have one text: it is
+// compiled once.
 struct WarpgroupKernel : device::WarpgroupConfig {
   device::WeightShape shape;
   int tokens;   // of a launch, at most

@@ -9,8 +9,8 @@ namespace {
 
 using device::WarpgroupConfig;
 
-// Registers beside sums and decoded words, found by compiling (CompileWgmma and CompileWgmmaBytes,
-// of every kernel).
+// Registers other than those of sums and decoded words, found by compiling (CompileWgmma and
+// CompileWgmmaBytes, of every kernel).
 constexpr int kAddresses = 28;       // and the loop's
 constexpr int kWeightAddresses = 8;  // of weights that are multiplied from shared memory
 constexpr int kDecoding = 40;        // words, scales and zero points on their way

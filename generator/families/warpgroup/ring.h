@@ -14,7 +14,7 @@ namespace heddle {
 // tokens.
 void set_wgmma_ring(const GemmSpec& spec, const Target& target, device::WarpgroupConfig& config);
 
-// The same once it is known how tiles are shared.
+// Settles the ring again once it is known how tiles are shared.
 void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupKernel& config);
 
 }  // namespace heddle

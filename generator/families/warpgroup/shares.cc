@@ -141,7 +141,7 @@ class Ways {
   }
 
   int blocks(std::int64_t clusters) const { return static_cast<int>(clusters * c_.cluster); }
-  // Of the outputs of so many tiles.
+  // Clocks to find the scales of the outputs of so many tiles.
   double finding(std::int64_t tiles) const { return static_cast<double>(tiles) * finding_clocks_; }
   double clocks_of(std::int64_t stages) const {
     return static_cast<double>(stages) * stage_clocks_;
@@ -161,8 +161,8 @@ class Ways {
 }  // namespace
 
 bool wgmma_may_pair(const WarpgroupConfig& c) {
-  // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
-  // not 20.9.
+  // With more tokens ptxas keeps the addresses of four warpgroups out of uniform registers, which
+  // makes every stage longer.
   if (c.has_four() && c.tile_m > 16) return false;
   return c.shares_tiles() && c.cluster == 1 && !c.has_many_tokens() &&
          2 * c.tile_m * c.tile_n <= c.stages * c.stage_bytes();

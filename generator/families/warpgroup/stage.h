@@ -10,8 +10,8 @@
 
 namespace heddle {
 
-// Blocks of a cluster that share K or tokens. 32 clusters of four did not fit a GPU whose GPCs have
-// 16 or 18 SMs.
+// Blocks of a cluster that share K or tokens. GPCs have 16 or 18 SMs, so clusters of four would
+// leave some of them idle.
 inline constexpr int kWgmmaCluster = 2;
 
 inline int stage_columns(const device::WarpgroupConfig& c) {
