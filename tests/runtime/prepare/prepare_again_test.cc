@@ -50,14 +50,14 @@ class PrepareAgainTest : public testing::PrepareFirst {
 // kernel does not.
 Spec workspace_spec() {
   GemmSpec gemm;
-  gemm.shape = {1024, 8192, 1, 300};
+  gemm.shape = {1024, 8192, 1, 32};
   gemm.weight.zero_point = ZeroPoint::kInt;
   gemm.path = Path::kAmpere;  // which the compiler is done with sooner
   return Spec::from_gemm(gemm, "workspace");
 }
 
 // Kernels that serve few tokens in place of their final kernel, and need more workspace than that.
-const MRange kManyTokens = {200, 300};
+const MRange kManyTokens = {20, 32};
 
 TEST_F(PrepareAgainTest, CapturesKeepTheirStandIn) {
   Runtime runtime(options_);
