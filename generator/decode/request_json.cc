@@ -43,6 +43,7 @@ class RequestMembers {
     const Node* const node = find(name);
     if (node == nullptr) return;
     std::vector<std::string_view> words;
+    words.reserve(allowed.size());
     for (const Enum one : allowed) words.push_back(to_string(one));
     if (node->kind == Node::Kind::kString) {
       const auto found = std::ranges::find(words, node->text);

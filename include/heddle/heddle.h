@@ -153,13 +153,12 @@ HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kerne
 typedef struct heddle_gemm_args {
   size_t struct_size; /* sizeof(heddle_gemm_args) */
   int64_t m;
-  heddle_input x;           /* [M, K] of the activation's dtype, row-major */
-  heddle_input weights;     /* packed; may be read before the kernel before this one in the stream
-                               has ended: synchronise once after packing on the GPU */
-  heddle_output y;          /* [M, N], or [M, N/2] with a gated epilogue, of the output's dtype */
-  heddle_input bias;        /* [N] */
-  heddle_input residual;    /* as y, and may be y; where that has 8 bits as bias, and not y */
-  heddle_input pre_scale;   /* [K] of the activation's dtype */
+  heddle_input x;         /* [M, K] of the activation's dtype, row-major */
+  heddle_input weights;   /* packed; synchronise once after packing on the GPU: it is read early */
+  heddle_output y;        /* [M, N], or [M, N/2] with a gated epilogue, of the output's dtype */
+  heddle_input bias;      /* [N] */
+  heddle_input residual;  /* as y, and may be y; where that has 8 bits as bias, and not y */
+  heddle_input pre_scale; /* [K] of the activation's dtype */
   heddle_input permutation; /* [K] int32 */
   heddle_output workspace;  /* zeroed once before its first use */
   /* With activations of 8 bits: FP32 [M], or one with granularity tensor, or, with group,
@@ -168,9 +167,8 @@ typedef struct heddle_gemm_args {
   heddle_input x_scales;
   heddle_input x_zero_points;
   int64_t x_scale_stride; /* a multiple of 4, at least m; 0: the least one */
-  heddle_output y_scales; /* of y of 8 bits: with granularity tensor FP32, one, read, which no
-                             kernel that may still run writes; with group written, as x_scales
-                             with x_scale_stride 0 */
+  heddle_output y_scales; /* of y of 8 bits: with granularity tensor FP32, one, read early; with
+                             group written, as x_scales with x_scale_stride 0 */
 } heddle_gemm_args;
 
 typedef struct heddle_weight_source {
@@ -181,10 +179,11 @@ typedef struct heddle_weight_source {
   heddle_input permutation; /* [K] int32 */
 } heddle_weight_source;
 
-/* All enqueue on `stream`, in the current context, which must be of the kernel's device. They
- * allocate nothing, take no lock, do not synchronise and may be captured. Nothing is launched if
- * they fail: for a kernel of another operation, for memory that is missing, unexpected, misaligned
- * or smaller than what the kernel uses of it. */
+/* "Read early": from sm_90 on maybe before the kernels before this one in the stream have ended, so
+ * that none that may still run writes it. All enqueue on `stream`, in the current context, which
+ * must be of the kernel's device. They allocate nothing, take no lock, do not synchronise and may
+ * be captured. Nothing is launched if they fail: for a kernel of another operation, for memory that
+ * is missing, unexpected, misaligned or smaller than what the kernel uses of it. */
 HEDDLE_EXPORT heddle_status heddle_launch_gemm(const heddle_kernel* kernel,
                                                const heddle_gemm_args* args, void* stream);
 /* `w`: [N, K] of the spec's output dtype. */
@@ -204,10 +203,8 @@ HEDDLE_EXPORT heddle_status heddle_launch_quantize_weight(const heddle_kernel* k
 typedef struct heddle_kv_tensor {
   heddle_output codes;
   heddle_output scales;
-  heddle_input given; /* FP32: a scale and, without "symmetric", a zero point for all of the tensor;
-                         with nvfp4 the factor of its scales */
-  heddle_output residual; /* with scales per channel the window of tokens whose block is not full:
-                             [slots][kv_heads][group_size][head_dim] of the activation's dtype */
+  heddle_input given;     /* FP32: a scale and, without "symmetric", a zero point; nvfp4's factor */
+  heddle_output residual; /* with scales per channel: [slots][kv_heads][group_size][head_dim] */
 } heddle_kv_tensor;
 
 typedef struct heddle_kv_cache {
@@ -256,8 +253,7 @@ typedef struct heddle_decode_attention_args {
   heddle_input slopes;       /* [heads] FP32; with alibi given */
   heddle_input sink_logits;  /* [heads] FP32 */
   heddle_output log_sum_exp; /* [sequences][query_len][heads] FP32 */
-  heddle_output workspace;   /* heddle_kernel_max_workspace_bytes(), zeroed once before its first
-                                use; launches that may run at the same time need their own */
+  heddle_output workspace;   /* heddle_kernel_max_workspace_bytes(), zeroed once */
 } heddle_decode_attention_args;
 
 /* As above: attention of the last tokens of each sequence over the cache. */
@@ -274,8 +270,7 @@ typedef struct heddle_row_transform_args {
   int64_t x_stride;   /* elements from row to row; 0: dense */
   int64_t y_stride;
   heddle_output residual; /* [m][columns]: read, then the sums are written; neither x nor y */
-  heddle_input weight;    /* [columns]; of a norm; may be read before the kernel before this one in
-                             the stream has ended, as may bias */
+  heddle_input weight;    /* [columns]; of a norm; read early, as is bias */
   heddle_input bias;      /* [columns] */
   /* Where Y has 8 bits; null where the spec has none of it. */
   heddle_input pre_scale;    /* [columns] of the input's dtype, as weight */

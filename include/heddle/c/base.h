@@ -11,8 +11,6 @@
 extern "C" {
 #endif
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
-
 /* UTF-8. A text that the caller gives needs no zero behind it. A text that Heddle gives has one,
  * which `length` does not count, is never null, and belongs to the handle that it was asked of: it
  * stays as it is until that handle is destroyed. */
@@ -21,16 +19,12 @@ typedef struct heddle_text {
   size_t length;
 } heddle_text;
 
-/* ---- Structs that grow ----------------------------------------------------------------------- */
-
 /* Such a struct starts with struct_size, the sizeof of the caller's header; new fields are added at
  * the end. What a smaller one lacks has its default. The bytes that a larger one has more must be
  * zero where it is read, and are set to zero where it is written; else, and for a size below that
  * of the first version or above HEDDLE_MAX_STRUCT_SIZE, the call is refused ("api.struct_size").
  * Set all of a struct to zero before its fields are set. */
 #define HEDDLE_MAX_STRUCT_SIZE 4096
-
-/* ---- Handles --------------------------------------------------------------------------------- */
 
 /* A function that makes a handle gives it through its last parameter, which is null after a
  * failure; heddle_..._destroy() ends it, once. A handle holds what it needs: those that it was made
@@ -48,8 +42,6 @@ typedef struct heddle_build heddle_build;             /* compiled kernels of a l
 typedef struct heddle_model heddle_model; /* the layers of a config.json and their specs */
 typedef struct heddle_tuned_tables heddle_tuned_tables;   /* measured kernels, by GPU */
 typedef struct heddle_plain_weights heddle_plain_weights; /* quantised weights in host memory */
-
-/* ---- Statuses -------------------------------------------------------------------------------- */
 
 typedef int32_t heddle_status;
 enum {
@@ -71,8 +63,6 @@ enum {
 HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
 /* "0.1.0" */
 HEDDLE_EXPORT const char* heddle_version(void);
-
-/* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Of the last call of this thread that failed, or that had no device to tell of
  * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails,

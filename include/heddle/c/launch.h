@@ -1,5 +1,5 @@
 /* What a plan says of a launch, for an engine that loads and launches a kernel's cubin itself.
- * Pure functions: no GPU, no CUDA and no disk is needed; pointers in arguments are not followed.
+ * No function needs a GPU, CUDA or the disk; pointers in arguments are not followed.
  *
  * A launch of an operation is one of each kernel of the plan with runs_before, then one of the
  * kernel of the size (heddle_plan_kernel_of_size()), all on one stream. For each kernel:

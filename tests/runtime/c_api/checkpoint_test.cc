@@ -23,7 +23,6 @@ using testing::expect_rows;
 using testing::info_from;
 using testing::made;
 using testing::number_from;
-using testing::Row;
 using testing::string_of;
 using testing::text_from;
 

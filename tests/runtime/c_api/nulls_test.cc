@@ -18,7 +18,6 @@ namespace heddle {
 namespace {
 
 using testing::kAppendText;
-using testing::kDequantizeText;
 using testing::kGemmText;
 using testing::kQuantizeText;
 using testing::made;

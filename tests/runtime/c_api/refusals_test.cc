@@ -25,7 +25,6 @@ using testing::kRepackText;
 using testing::made;
 using testing::plan_from;
 using testing::spec_from;
-using testing::string_of;
 using testing::target_from;
 
 constexpr std::size_t kAbsurd = SIZE_MAX;
