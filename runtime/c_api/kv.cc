@@ -103,7 +103,7 @@ void need_cache(const Spec& spec) {
 }
 
 KvCacheLayout cache_layout_of(const Spec& spec) {
-  if (spec.op() == KvAppendKernel::kOp) {
+  if (spec.op() == heddle::KvAppendKernel::kOp) {
     refuse_if_any(spec, check_meaning(spec));
   } else {
     refuse_if_any(spec, check_meaning(spec));

@@ -43,7 +43,7 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
-    heddle::c_api::need_op(kernel->kernel.op(), GemmKernel::kOp);
+    heddle::c_api::need_op(kernel->kernel.op(), heddle::GemmKernel::kOp);
     *bytes = heddle::gemm_workspace_bytes(kernel->kernel.state(), m);
   });
 }
@@ -75,7 +75,7 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
     launch.x_scale_stride = given.x_scale_stride;
     launch.y_scales = memory_of(given.y_scales);
     launch.m = given.m;
-    heddle::launch(state_of(kernel, GemmKernel::kOp), launch, stream);
+    heddle::launch(state_of(kernel, heddle::GemmKernel::kOp), launch, stream);
   });
 }
 
@@ -86,7 +86,7 @@ heddle_status heddle_launch_dequantize(const heddle_kernel* kernel,
     need(kernel, "kernel");
     need(source, "source");
     const heddle::DequantizeArgs launch{heddle::c_api::to_cpp(*source), memory_of(w)};
-    heddle::launch(state_of(kernel, DequantizeKernel::kOp), launch, stream);
+    heddle::launch(state_of(kernel, heddle::DequantizeKernel::kOp), launch, stream);
   });
 }
 
@@ -96,7 +96,7 @@ heddle_status heddle_launch_repack(const heddle_kernel* kernel, const heddle_wei
     need(kernel, "kernel");
     need(source, "source");
     const heddle::RepackArgs launch{heddle::c_api::to_cpp(*source), memory_of(packed)};
-    heddle::launch(state_of(kernel, RepackKernel::kOp), launch, stream);
+    heddle::launch(state_of(kernel, heddle::RepackKernel::kOp), launch, stream);
   });
 }
 
@@ -105,6 +105,6 @@ heddle_status heddle_launch_quantize_weight(const heddle_kernel* kernel, heddle_
   return guarded([&] {
     need(kernel, "kernel");
     const heddle::QuantizeWeightArgs launch{memory_of(w), memory_of(packed)};
-    heddle::launch(state_of(kernel, QuantizeWeightKernel::kOp), launch, stream);
+    heddle::launch(state_of(kernel, heddle::QuantizeWeightKernel::kOp), launch, stream);
   });
 }

@@ -45,7 +45,8 @@ heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
   return guarded([&] {
     need(kernel, "kernel");
     const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
-    heddle::launch(heddle::c_api::state_of(kernel, RowTransformKernel::kOp), launch, stream);
+    heddle::launch(heddle::c_api::state_of(kernel, heddle::RowTransformKernel::kOp), launch,
+                   stream);
   });
 }
 
@@ -54,7 +55,7 @@ heddle_status heddle_row_scale_bytes(const char* spec, size_t spec_length, int64
   return guarded([&] {
     need(bytes, "bytes");
     const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
-    heddle::c_api::need_op(parsed.op(), RowTransformKernel::kOp);
+    heddle::c_api::need_op(parsed.op(), heddle::RowTransformKernel::kOp);
     const heddle::RowTransformSpec& rows = parsed.row_transform();
     heddle::refuse_if_any(parsed, heddle::check_meaning(parsed));
     if (m < 0 || m > rows.shape.m_max) {
@@ -71,7 +72,7 @@ heddle_status heddle_row_transform_parameters(const heddle_plan* plan,
   return guarded([&] {
     need(plan, "plan");
     const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
-    heddle::c_api::need_op(plan->plan.spec.op(), RowTransformKernel::kOp);
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::RowTransformKernel::kOp);
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.m > 0);
     const auto made = heddle::row_transform_parameters(plan->plan, launch);
