@@ -1,5 +1,4 @@
-#include "tests/emulator/device.h"
-
+// device.h for the cluster that runs.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "tests/emulator/cluster.h"
+#include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
 #include "tests/emulator/warp_lanes.h"
 

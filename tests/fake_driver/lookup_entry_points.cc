@@ -1,11 +1,10 @@
 // The functions of the fake driver, under the driver's names and with its signatures: how they are
 // found, what is no more than a name, and what the driver says of itself. The others are in
 // device_entry_points.cc, code_entry_points.cc, memory_entry_points.cc and stream_entry_points.cc.
-#include "entry_points.h"
-
 #include <string_view>
 
 #include "call.h"
+#include "entry_points.h"
 
 namespace heddle::fake {
 namespace {
