@@ -29,7 +29,7 @@ struct WeightUse {
   bool act_order = false;  // packed columns are in another order than those of X
   bool reads_packed = false;
   bool writes_packed = false;
-  std::string_view act_order_field;  // of act_order in the spec
+  std::string_view act_order_field = "";  // of act_order in the spec
 };
 
 // The key-value cache of an operation.
@@ -40,9 +40,9 @@ struct CacheUse {
 
 // The matrix that an operation writes.
 struct OutputUse {
-  std::string_view dtype;     // empty: packed codes
-  std::string_view multiply;  // the type that matrix instructions take; empty: there are none
-  std::int64_t columns = 0;   // 0: the operation has no rows
+  std::string_view dtype = "";     // empty: packed codes
+  std::string_view multiply = "";  // the type that matrix instructions take; empty: there are none
+  std::int64_t columns = 0;        // 0: the operation has no rows
 };
 
 // What the sizes of an operation's kernels count.

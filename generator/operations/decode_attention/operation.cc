@@ -23,7 +23,7 @@ class DecodeAttention final : public OperationOn<DecodeAttentionSpec> {
     return CacheUse{{shape.kv_heads, shape.head_dim}, &of(fields).kv};
   }
   OutputUse output(const void* fields) const override {
-    return {to_string(of(fields).activation), {}, 0};
+    return {to_string(of(fields).activation), "", 0};
   }
   SizeKind size_kind() const noexcept override { return SizeKind::kSequenceTokens; }
   void check_size(const void* fields, const LaunchSize& size) const override {

@@ -62,7 +62,7 @@ class RowTransform final : public OperationOn<RowTransformSpec> {
     return check_meaning(of(fields));
   }
   OutputUse output(const void* fields) const override {
-    return {to_string(of(fields).output.dtype), {}, of(fields).shape.columns};
+    return {to_string(of(fields).output.dtype), "", of(fields).shape.columns};
   }
   SizeKind size_kind() const noexcept override { return SizeKind::kRows; }
   MRange m_range(const void* fields) const override {

@@ -56,7 +56,7 @@ class Dequantize final : public WeightOperation {
     return use;
   }
   OutputUse output(const void* fields) const override {
-    return {to_string(of(fields).dtype), {}, 0};
+    return {to_string(of(fields).dtype), "", 0};
   }
   std::string describe(const void* fields) const override {
     const WeightOpSpec& spec = of(fields);

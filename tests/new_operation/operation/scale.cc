@@ -33,7 +33,7 @@ class Scale final : public OperationOn<ScaleSpec> {
     return {{"/shape/columns", "no whole vectors of four", std::to_string(of(fields).columns),
              "multiples of 4", ""}};
   }
-  OutputUse output(const void* fields) const override { return {"fp32", {}, of(fields).columns}; }
+  OutputUse output(const void* fields) const override { return {"fp32", "", of(fields).columns}; }
   SizeKind size_kind() const noexcept override { return SizeKind::kRows; }
   MRange m_range(const void* fields) const override { return {of(fields).m_min, of(fields).m_max}; }
   std::string describe(const void* fields) const override {

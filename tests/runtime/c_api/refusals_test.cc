@@ -74,9 +74,9 @@ TEST(CApiRefusals, OfPlansAndTables) {
   heddle_tuned_tables* set = nullptr;
   heddle_text text = {};
   const heddle_text two[] = {
-      testing::text_of(R"({"heddle_tuned":1,"gpu":"rtx4090","families":{"tiles":1},)"
+      testing::text_of(R"({"heddle_tuned":3,"gpu":"rtx4090","families":{"tiles":1},)"
                        R"("entries":[]})"),
-      testing::text_of(R"({"heddle_tuned":1})")};
+      testing::text_of(R"({"heddle_tuned":3})")};
   std::size_t number = 0;
   constexpr std::string_view kBf16 =
       R"({"heddle":1,"op":"gemm","shape":{"n":256,"k":512},"weight":{"bits":4},)"
