@@ -1,8 +1,9 @@
 // Every code in every position: all positions at once, and each among neighbours that would show.
 #include "generator/decode/proof_cases.h"
-#include "generator/decode/requests.h"
 
 #include <random>
+
+#include "generator/decode/requests.h"
 
 namespace heddle {
 namespace {
