@@ -17,7 +17,7 @@ function(heddle_precompile target)
   endif()
 endfunction()
 
-# The same with the headers of another target, which has the same flags.
+# As above, with the headers of another target, which has the same flags.
 function(heddle_precompile_as target other)
   if(HEDDLE_PRECOMPILE_HEADERS)
     target_precompile_headers(${target} REUSE_FROM ${other})

@@ -85,7 +85,7 @@ static unsigned random_bits(void) {
   random_state = random_state * 1664525u + 1013904223u;
   return random_state >> 8;
 }
-/* Of either sign, with a size from 2^-power to 2^(1 - power). */
+/* A number of either sign, with a size from 2^-power to 2^(1 - power). */
 static uint16_t random_half(unsigned power) {
   return (uint16_t)((random_bits() & 0x8000) | (15 - power) << 10 | (random_bits() & 1023));
 }

@@ -34,7 +34,7 @@ class Family {
   // Also the name of its folders.
   virtual std::string_view name() const noexcept = 0;
 
-  // Of a family that is the only one of its operation; among several the planner chooses. Fills a
+  // For a family that is the only one of its operation; among several the planner chooses. Fills a
   // plan whose spec and target are set: decode, layout, kernels and reasons. Throws
   // Error(kUnsupported) with every reason why it cannot.
   virtual void plan(Plan& plan) const;

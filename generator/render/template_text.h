@@ -11,7 +11,7 @@ namespace heddle {
 // Error(kInternal) for an include that is not embedded.
 std::string expand_template(std::string_view path);
 
-// The same for a text that is not embedded itself but includes what is.
+// As above, for a text that is not embedded itself but includes what is.
 std::string expand_includes(const std::string& text);
 
 }  // namespace heddle

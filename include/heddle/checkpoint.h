@@ -202,7 +202,7 @@ class HEDDLE_EXPORT CheckpointReader {
   // is written; Error(kFile, "checkpoint.read" or "checkpoint.changed") and Error(kUnsupported,
   // "checkpoint.layer") for files that have changed since.
   void pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const;
-  // The same into a sink: for memory that is not the host's, or to need less of it.
+  // As above, into a sink: for memory that is not the host's, or to need less of it.
   void pack(const CheckpointLayer& layer, const ByteSink& sink) const;
 
   // Reads any tensor of layers() or tensors(), by its name, in the two ways of pack().

@@ -35,7 +35,7 @@ struct GemmArgs {
   // with group as row_transform writes them in ScaleLayout::kColumnMajor.
   DeviceInput x_scales;
   DeviceInput x_zero_points;  // [M] int32, with activation.symmetric false; as x_scales
-  // Of groups: S in ScaleLayout, a multiple of 4 below 2^31. 0: m rounded up to one.
+  // For groups: S in ScaleLayout, a multiple of 4 below 2^31. 0: m rounded up to one.
   std::int64_t x_scale_stride = 0;
   // Required exactly with y of 8 bits. With output.granularity tensor FP32, one, read, which no
   // kernel that still runs writes; outside of 2^-126 to 2^126 all codes are zero. With group

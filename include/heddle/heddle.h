@@ -74,7 +74,7 @@ HEDDLE_EXPORT heddle_status heddle_runtime_has_device(heddle_runtime* runtime, i
 HEDDLE_EXPORT heddle_status heddle_kernel_create(heddle_runtime* runtime, const char* spec,
                                                  size_t spec_length, void* stream,
                                                  heddle_kernel** kernel);
-/* The same for a plan that was made for the device at hand. It is not kept. */
+/* As above, for a plan that was made for the device at hand. It is not kept. */
 HEDDLE_EXPORT heddle_status heddle_kernel_load(heddle_runtime* runtime, const heddle_plan* plan,
                                                heddle_kernel** kernel);
 HEDDLE_EXPORT void heddle_kernel_destroy(heddle_kernel* kernel);
@@ -143,9 +143,10 @@ HEDDLE_EXPORT heddle_status heddle_preparation_cancel(heddle_preparation* prepar
 HEDDLE_EXPORT heddle_status heddle_request_of_preparation(const heddle_preparation* preparation,
                                                           size_t spec, heddle_request** request);
 
-/* Of a gemm for a launch with this m; of any kernel the most of any launch: 0 if it needs none. The
- * caller sets a workspace to zero once; every launch leaves it ready for the next one. Launches
- * that run one after another may share one; those that may run at the same time need their own. */
+/* Bytes of workspace: for a gemm those of a launch with this m, for other kernels the most of any
+ * launch; 0 if it needs none. The caller sets a workspace to zero once; every launch leaves it
+ * ready for the next one. Launches that run one after another may share one; those that may run at
+ * the same time need their own. */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,

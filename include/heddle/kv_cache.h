@@ -33,7 +33,7 @@ struct HEDDLE_EXPORT KvTensorLayout {
   int scale_row_bytes = 0;  // 0: no scales are stored
   int scales_of_row = 0;    // scales in it: 1, the groups of a head, or its elements
   int scale_tokens = 1;     // neighbouring tokens that share a row of scales; a page has whole runs
-  // Of the residual window, where tokens wait until their block is full; 0: there is none.
+  // Bytes of the residual window, where tokens wait until their block is full; 0: there is none.
   int residual_row_bytes = 0;
 
   // Bytes of a whole tensor; SIZE_MAX where so many have no number.

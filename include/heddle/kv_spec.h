@@ -45,7 +45,7 @@ struct KvTensor {
   // NVFP4, 64 in other groups, 32 with kChannel.
   int group_size = 0;
   bool symmetric = true;  // false: integer codes with a zero point beside each scale
-  // Of stored scales; the activation's where absent. kTensor: kFp32, kNvfp4: kE4m3.
+  // The type of stored scales; the activation's where absent. kTensor: kFp32, kNvfp4: kE4m3.
   std::optional<DType> scale_dtype{};
 };
 

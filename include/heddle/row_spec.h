@@ -32,9 +32,9 @@ enum class RowGranularity {
   kToken,   // a row
   kGroup,   // kRowGroup columns of a row; the last group of a row may have fewer
 };
-// Of the scales that are found. kE8m0: 2^(code - 127), 255 is NaN.
+// The type of the scales that are found. kE8m0: 2^(code - 127), 255 is NaN.
 enum class RowScaleDtype { kFp32, kE8m0 };
-// Of kGroup, with G groups in a row and strides S of the launch.
+// For kGroup, with G groups in a row and strides S of the launch.
 enum class ScaleLayout {
   kRowMajor,     // [m][S >= G]
   kColumnMajor,  // FP32: [G][S >= m]; E8M0: [ceil(G / 4)][S >= m] words of four groups, 0 behind G

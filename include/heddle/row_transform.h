@@ -34,7 +34,7 @@ struct RowTransformArgs {
   DeviceInput tensor_scale;  // one FP32; with granularity tensor; the kernel before may write it
   // With token [m] FP32, with group a matrix of output.scale_dtype; see ScaleLayout.
   DeviceOutput scales;
-  // Of groups: S in ScaleLayout, column_major a multiple of 4. 0: G, or m rounded up to one.
+  // For groups: S in ScaleLayout, column_major a multiple of 4. 0: G, or m rounded up to one.
   std::int64_t scale_stride = 0;
   DeviceOutput zero_points;  // [m] int32; with symmetric false
 };

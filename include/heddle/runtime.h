@@ -68,7 +68,7 @@ struct BuildResult {
 // Called after each kernel is ready, one call at a time.
 using BuildProgress = std::function<void(const BuildResult&, std::size_t done, std::size_t total)>;
 
-// The same, of kernels compiled or found; false cancels: nothing more is begun.
+// As above, of kernels compiled or found; false cancels: nothing more is begun.
 using PrepareProgress =
     std::function<bool(const BuildResult&, std::size_t done, std::size_t total)>;
 
@@ -136,7 +136,7 @@ class HEDDLE_EXPORT Runtime {
   // sources. Throws Error(kCompile) for the first source that fails, after all have ended.
   std::vector<BuildResult> build(const std::vector<Source>& sources,
                                  const BuildProgress& progress = {});
-  // The same, until `progress` returns false: Error(kCancelled, "runtime.cancelled").
+  // As above, until `progress` returns false: Error(kCancelled, "runtime.cancelled").
   std::vector<BuildResult> build_cancellable(const std::vector<Source>& sources,
                                              const PrepareProgress& progress);
   // What the cache has of them, in their order; `hit` is false, without binary, for what it lacks.
@@ -158,7 +158,7 @@ class HEDDLE_EXPORT Runtime {
   // context of device 0. What prepare() or request() has made for this device is returned at once.
   // Breaks no capture of any thread.
   Kernel kernel(const Spec& spec);
-  // The same for use on `stream`. While that is being captured only what was prepared is served: a
+  // As above, for use on `stream`. While that is being captured only what was prepared is served: a
   // miss is Error(kMissing, "runtime.capturing"), and the capture stays valid.
   Kernel kernel(const Spec& spec, Stream stream);
   // Both as the handle of an operation: runtime.kernel<GemmKernel>(spec). Throws Error(kUsage,

@@ -50,7 +50,7 @@ class HEDDLE_EXPORT Spec {
   // Throws Error(kSpec) like parse() if a value is out of range. With X of eight bits the
   // interleave kFragment becomes that of their matrix instruction.
   static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
-  // The same for kDequantize, kRepack and kQuantizeWeight.
+  // As from_gemm(), for kDequantize, kRepack and kQuantizeWeight.
   static Spec from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name = {});
   // What the kv block leaves open is filled in.
   static Spec from_kv_append(const KvAppendSpec& kv_append, std::string name = {});

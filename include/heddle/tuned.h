@@ -95,7 +95,7 @@ class HEDDLE_EXPORT TunedTables {
 HEDDLE_EXPORT std::string tuned_gpu(const Target& target);
 // The version of each family that has kernels for gemms, by name: that of its entries.
 HEDDLE_EXPORT std::map<std::string, int> tuned_family_versions();
-// The same of its cost parameters.
+// As above, of its cost parameters.
 HEDDLE_EXPORT std::map<std::string, int> tuned_cost_versions();
 
 }  // namespace heddle

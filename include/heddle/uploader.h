@@ -42,7 +42,7 @@ class HEDDLE_EXPORT Uploader {
   // before anything is copied: "upload.null", "upload.misaligned", "upload.too_small"; and as
   // CheckpointReader::pack() does. finish() waits for the last copies.
   void pack(const CheckpointReader& reader, const CheckpointLayer& layer, DeviceOutput to);
-  // The same for any tensor of the reader; the memory may have any alignment.
+  // As above, for any tensor of the reader; the memory may have any alignment.
   void read(const CheckpointReader& reader, const CheckpointTensor& tensor, DeviceOutput to);
   // Bytes of the caller's own, which may go once it returns.
   void write(const void* from, std::size_t bytes, DeviceOutput to);

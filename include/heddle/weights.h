@@ -22,7 +22,7 @@ HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 // throws Error(kUsage, "weights.layout_version") for any other, which no kernel reads.
 HEDDLE_EXPORT void check_layout_version(const WeightSpec& weight, int version);
 
-// The same for their spec, which is stored with them as `heddle repack` does: throws Error(kUsage,
+// As above, for their spec, which is stored with them as `heddle repack` does: throws Error(kUsage,
 // "weights.mismatch") with every field in which `kernel`, a gemm or a dequantize of packed weights,
 // reads the bytes that were packed for `packed` differently, and "weights.no_weight" for a spec
 // that packs and reads none.
@@ -49,14 +49,15 @@ struct WeightLayout {
   int zero_offset = 0;   // inside a chunk; == chunk_bytes if there are no zero points
   int zero_bytes = 0;    // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
-  // Of one row block: its scales and zero points, padded; 0 with scales of groups alone.
+  // Bytes of one row block: its scales and zero points, padded; 0 with scales of groups alone.
   int channel_bytes = 0;
   int channel_zero_offset = 0;  // inside the row block's channel metadata
-  // The same: 16 int32 sums of the rows' codes in the order kSwizzle128b; 0: there are none.
+  // Also of one row block: 16 int32 sums of the rows' codes in the order kSwizzle128b; 0: there are
+  // none.
   int channel_sum_offset = 0;
-  // Of blocks, at channel_offset + (t * chunks_per_row_block + c) * block_bytes: the FP32 scales of
-  // the kTileRows rows of tile t in chunk c, rows whose place in their row block is below 8 first.
-  // 0: none.
+  // Bytes of blocks, at channel_offset + (t * chunks_per_row_block + c) * block_bytes: the FP32
+  // scales of the kTileRows rows of tile t in chunk c, rows whose place in their row block is below
+  // 8 first. 0: none.
   static constexpr int kTileRows = 64;
   int block_bytes = 0;
   std::size_t tensor_offset = 0;  // of the FP32 tensor scale; == total_bytes if there is none

@@ -9,7 +9,7 @@ namespace emulator {
 enum class Codes { kInt8, kE4m3, kE5m2 };
 
 double value_of(Codes codes, std::uint8_t code);
-// The same of all codes.
+// As above, of all codes.
 const double* values_of(Codes codes);
 
 // For a lane of the warp, see templates/primitives/mma_bytes.cuh. Of kInt8 sums are 32-bit

@@ -26,7 +26,7 @@ std::vector<std::uint8_t> run_gemm(const Plan& plan, const GemmProblem& problem,
 void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& thread,
                 std::int64_t m, unsigned seeds);
 
-// The same with the fewest and the most tokens of the plan's spec, in interleavings().
+// As above, with the fewest and the most tokens of the plan's spec, in interleavings().
 void check_ends(const Plan& plan, const GemmThread& thread);
 
 }  // namespace heddle

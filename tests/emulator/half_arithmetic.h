@@ -15,7 +15,7 @@ std::uint32_t mul_pair(Half half, std::uint32_t a, std::uint32_t b);
 std::uint32_t fma_pair(Half half, std::uint32_t a, std::uint32_t b, std::uint32_t c);
 std::uint32_t round_pair(Half half, float low, float high);
 float widen(Half half, std::uint16_t bits);
-// The same of all bits.
+// As above, of all bits.
 const float* widened_halves(Half half);
 
 // For a lane of the warp, see templates/primitives/mma.cuh. Products and their sum are exact, then

@@ -80,7 +80,7 @@ class KvErrorTest(CommandTest):
         zeros = "F16", [HEADS, HEAD_DIM], bytes(2 * HEADS * HEAD_DIM)
         without, _ = self.errors("--data", self.write(**parts))
         given, _ = self.errors("--data", self.write(**parts, q=zeros))
-        # Of a Q of zeros no error of K is seen.
+        # With a Q of zeros no error of K is seen.
         self.assertEqual({row[0] for row in given.values()}, {0})
         self.assertGreater(without["int2 head"][0], 0)
         self.assertGreater(given["int2 head"][1], 0)

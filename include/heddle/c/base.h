@@ -64,7 +64,7 @@ HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
 /* "0.1.0" */
 HEDDLE_EXPORT const char* heddle_version(void);
 
-/* Of the last call of this thread that failed, or that had no device to tell of
+/* The error of the last call of this thread that failed, or that had no device to tell of
  * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails,
  * never null. A stable identifier such as "launch.misaligned"; a sentence for people, or a line for
  * each problem; for compile errors the compiler's log with numbered source lines. */

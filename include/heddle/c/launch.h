@@ -28,9 +28,9 @@ extern "C" {
 /* What a launch's grid depends on. Set what the operation has; the others are 0. */
 typedef struct heddle_launch_size {
   size_t struct_size;
-  /* Of a gemm and a row_transform: M. Of a kv_append: new tokens. Of a decode_attention: the tokens
-   * that a sequence may have, of a paged cache table_stride * page_size, or 2^30 where that is
-   * more. Of the operations on weights: 0. */
+  /* For a gemm and a row_transform: M. For a kv_append: new tokens. For a decode_attention: the
+   * tokens that a sequence may have, of a paged cache table_stride * page_size, or 2^30 where that
+   * is more. Of the operations on weights: 0. */
   int64_t size;
   int64_t sequences;   /* of a kv_append and a decode_attention */
   int32_t has_offsets; /* of a kv_append: 1: a sequence may have several new tokens */
@@ -56,7 +56,7 @@ typedef struct heddle_plan_launch_info {
   int64_t scale_box_tokens; /* of the argument "token_scales"; 0 without one */
 } heddle_plan_launch_info;
 
-/* Of the plan's kernel number `kernel`. A size that the kernel does not serve is refused:
+/* A launch of the plan's kernel number `kernel`. A size that the kernel does not serve is refused:
  * "launch.m", "launch.size" or, where a kernel of another range serves it, "api.size". */
 HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
                                                const heddle_launch_size* size,

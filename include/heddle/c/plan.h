@@ -49,7 +49,7 @@ HEDDLE_EXPORT heddle_status heddle_spec_get(const heddle_spec* spec, heddle_spec
 /* ---- Targets ------------------------------------------------------------------------------------
  */
 
-/* Of the known targets the one with this name, "h200" or "sm_90"; of another name
+/* The known target with this name, "h200" or "sm_90"; of another name
  * HEDDLE_ERROR_USAGE, "target.unknown", which lists them. */
 HEDDLE_EXPORT heddle_status heddle_target_create(const char* name, size_t length,
                                                  heddle_target** target);
@@ -173,7 +173,7 @@ HEDDLE_EXPORT heddle_status heddle_plan_kernel(const heddle_plan* plan, size_t i
 /* The kernel that serves a size. */
 HEDDLE_EXPORT heddle_status heddle_plan_kernel_of_size(const heddle_plan* plan, int64_t size,
                                                        size_t* index);
-/* Of a gemm, for a launch with this m. */
+/* For a gemm, a launch with this m. */
 HEDDLE_EXPORT heddle_status heddle_plan_workspace_bytes(const heddle_plan* plan, int64_t m,
                                                         size_t* bytes);
 
@@ -261,7 +261,7 @@ HEDDLE_EXPORT heddle_status heddle_build_create(heddle_runtime* runtime,
                                                 const heddle_text* specs, size_t spec_count,
                                                 heddle_progress_callback progress, void* user,
                                                 heddle_build** build);
-/* The same for plans that were made before: with other tables, for several targets, or without the
+/* As above, for plans that were made before: with other tables, for several targets, or without the
  * specs that cannot be served. Where a build counts specs, it counts these plans. */
 HEDDLE_EXPORT heddle_status heddle_build_create_from_plans(heddle_runtime* runtime,
                                                            const heddle_plan* const* plans,

@@ -32,7 +32,7 @@ HEDDLE_EXPORT heddle_status heddle_layout_version(const char* spec, size_t spec_
  * `version` of the layout packed is what kernels of this library read. */
 HEDDLE_EXPORT heddle_status heddle_check_layout_version(const char* spec, size_t spec_length,
                                                         int32_t version);
-/* The same: fails with weights.mismatch, and a problem for each field, unless a kernel of the first
+/* As above: fails with weights.mismatch, and a problem for each field, unless a kernel of the first
  * spec (a gemm, or a dequantize of packed weights) reads weights packed for the second one. */
 HEDDLE_EXPORT heddle_status heddle_check_packed_weights(const char* kernel, size_t kernel_length,
                                                         const char* packed, size_t packed_length);

@@ -69,7 +69,7 @@ static inline int is_text(heddle_text given, const char* part) {
   return strlen(given.data) == given.length && strstr(given.data, part) != NULL;
 }
 
-/* Of the driver, as an engine declares or loads them. */
+/* Functions of the driver, as an engine declares or loads them. */
 int cuDevicePrimaryCtxRetain(void** context, int device);
 int cuCtxPushCurrent(void* context);
 int cuStreamCreate(void** stream, unsigned flags);

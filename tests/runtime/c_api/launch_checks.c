@@ -74,7 +74,7 @@ void test_gemm(heddle_kernel* kernel, void* stream) {
 #undef REFUSED
 }
 
-/* Of 10 pages, for 3 sequences of up to 4 pages. */
+/* A cache of 10 pages, for 3 sequences of up to 4 pages. */
 static heddle_kv_cache cache_of(const heddle_kv_bytes* bytes) {
   heddle_kv_cache cache;
   memset(&cache, 0, sizeof cache);

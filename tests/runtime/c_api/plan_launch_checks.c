@@ -28,7 +28,7 @@ static heddle_launch_size size_of(int64_t size, int64_t sequences, int32_t has_o
   return result;
 }
 
-/* Of the kernel that serves it. */
+/* A launch of the kernel that serves it. */
 static heddle_plan_launch_info launch_of(const heddle_plan* plan, size_t kernel, int64_t size,
                                          int64_t sequences, int32_t has_offsets) {
   const heddle_launch_size wanted = size_of(size, sequences, has_offsets);
