@@ -52,8 +52,7 @@ struct WeightLayout {
   // Bytes of one row block: its scales and zero points, padded; 0 with scales of groups alone.
   int channel_bytes = 0;
   int channel_zero_offset = 0;  // inside the row block's channel metadata
-  // Also of one row block: 16 int32 sums of the rows' codes in the order kSwizzle128b; 0: there are
-  // none.
+  // Also in there: 16 int32 sums of the rows' codes in the order kSwizzle128b; 0: there are none.
   int channel_sum_offset = 0;
   // Bytes of blocks, at channel_offset + (t * chunks_per_row_block + c) * block_bytes: the FP32
   // scales of the kTileRows rows of tile t in chunk c, rows whose place in their row block is below
