@@ -1,5 +1,5 @@
-// Runtime: compiles, caches and loads kernels. With Uploader, the only part of the API that touches
-// CUDA.
+// Runtime: compiles, caches and loads kernels. It, the kernels that it loads and Uploader are the
+// only parts of the API that touch CUDA.
 #ifndef HEDDLE_RUNTIME_H_
 #define HEDDLE_RUNTIME_H_
 

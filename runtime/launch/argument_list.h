@@ -24,9 +24,8 @@ class ArgumentList {
   }
 
  private:
-  static constexpr int kMostArguments = static_cast<int>(KernelArgument::kYScales) + 1;
-  void* values_[kMostArguments] = {};
-  void* list_[kMostArguments] = {};
+  void* values_[kKernelArguments] = {};
+  void* list_[kKernelArguments] = {};
 };
 
 }  // namespace heddle

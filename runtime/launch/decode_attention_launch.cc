@@ -19,7 +19,6 @@ namespace heddle {
 namespace {
 
 using device::DecodeAttentionConfig;
-using device::kAttentionTile;
 
 // Tokens that a sequence may have.
 std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
@@ -77,27 +76,27 @@ AttentionParameters decode_attention_parameters(const Plan& plan,
   const KvSpec& kv = plan.spec.decode_attention().kv;
   const KvCache& cache = args.cache;
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  return {bytes(args.q),
-          bytes(cache.k.codes),
-          bytes(cache.v.codes),
-          bytes(cache.k.scales),
-          bytes(cache.v.scales),
-          floats(cache.k.given),
-          floats(cache.v.given),
-          integers(cache.block_table),
-          integers(args.lengths),
-          floats(args.slopes),
-          floats(args.sink_logits),
-          bytes(args.out),
-          floats(args.log_sum_exp),
-          bytes(args.workspace),
-          bytes(cache.k.residual),
-          integers(cache.residual_slots),
-          number(args.sequences),
-          number(cache.table_stride),
-          number(cache.pages),
-          number(capacity_of(kv, cache)),
-          number(cache.residual_slot_count)};
+  return {.q = bytes(args.q),
+          .k = bytes(cache.k.codes),
+          .v = bytes(cache.v.codes),
+          .k_scales = bytes(cache.k.scales),
+          .v_scales = bytes(cache.v.scales),
+          .k_given = floats(cache.k.given),
+          .v_given = floats(cache.v.given),
+          .block_table = integers(cache.block_table),
+          .lengths = integers(args.lengths),
+          .slopes = floats(args.slopes),
+          .sinks = floats(args.sink_logits),
+          .out = bytes(args.out),
+          .log_sums = floats(args.log_sum_exp),
+          .workspace = bytes(args.workspace),
+          .k_residual = bytes(cache.k.residual),
+          .residual_slots = integers(cache.residual_slots),
+          .sequences = number(args.sequences),
+          .table_width = number(cache.table_stride),
+          .pages = number(cache.pages),
+          .capacity = number(capacity_of(kv, cache)),
+          .residual_slot_count = number(cache.residual_slot_count)};
 }
 
 LaunchSize decode_attention_size(const Plan& plan, const DecodeAttentionArgs& args) noexcept {

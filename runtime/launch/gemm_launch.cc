@@ -109,7 +109,7 @@ void GemmArguments::gather_to(void* gathered) noexcept {
 void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
                                 const PlannedKernel& kernel) {
   if (gathered_ != nullptr) list_.set(KernelArgument::kX, &gathered_);
-  if (kernel.arguments.front() != KernelArgument::kTokenMap) return;
+  if (!kernel.takes(KernelArgument::kTokenMap)) return;
   const GemmSpec& spec = plan.spec.gemm();
   const int box = kernel.tokens_of_box(m_);
   const void* x = gathered_ != nullptr ? gathered_ : args_.x.data;

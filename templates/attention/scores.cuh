@@ -1,5 +1,6 @@
-// S^T = K Q^T of a tile: logits of 32 tokens for every row, times log2(e), -infinity where a token
-// is not seen. A lane has tokens g, g + 8, g + 16 and g + 24, the octets, of rows 2t and 2t+1.
+// S^T = K Q^T of a tile: logits of 32 tokens for every row, times log2(e); mask.cuh takes out those
+// of tokens that are not seen. A lane has tokens g, g + 8, g + 16 and g + 24, the octets, of rows
+// 2t and 2t+1.
 #pragma once
 
 #include "attention/query.cuh"

@@ -116,8 +116,8 @@ struct AttentionWork {
     int least = tiles <= warps() * sequences ? warps() : Config::value.least_share;
     if (Team::blocks() > 1) {
       // A team takes no more than an item then.
-      const int item = (tiles + sequences - 1) / sequences;
-      least = item < warps() ? item : warps();
+      const int mean = (tiles + sequences - 1) / sequences;
+      least = mean < warps() ? mean : warps();
     }
     if (share < least) share = least;
     if (!any_lane(uneven)) share = aligned(share, item);

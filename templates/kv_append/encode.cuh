@@ -66,7 +66,7 @@ struct KvEncode {
     return result;
   }
 
-  // `factor`: with kGivenFactor what all scales are multiplied by.
+  // `factor`: what all scales are multiplied by, where the tensor has a given one.
   static __device__ __forceinline__ KvScale scale_of(const KvRange& range, float factor) {
     const bool finite = range.positive <= kLargestFloat && range.negative <= kLargestFloat;
     const float width = Tensor::value.asymmetric ? range.positive + range.negative : range.positive;

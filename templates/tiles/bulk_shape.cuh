@@ -2,7 +2,7 @@
 //
 // A block computes tile_n rows of W by tile_m tokens, all of them. Of its warps_n x warps_k warps
 // that multiply each has row blocks of its own and kRun columns of every stage. One warp more
-// fetches: a stage is kStageK columns of all row blocks and of the tokens.
+// fetches: a stage is stage_k columns of all row blocks and of the tokens.
 #pragma once
 
 #include "primitives/mbarrier.cuh"

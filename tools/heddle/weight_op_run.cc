@@ -1,4 +1,4 @@
-// heddle run for operations that are no gemm: random data, compared bit for bit.
+// heddle run for operations that are no gemm: random data, compared with the host.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -29,8 +29,8 @@ typedef struct heddle_text {
 /* A function that makes a handle gives it through its last parameter, which is null after a
  * failure; heddle_..._destroy() ends it, once. A handle holds what it needs: those that it was made
  * of may be destroyed before it. All may be used from any thread and by several threads at the same
- * time, until one of them destroys it; all but runtimes, requests and preparations are immutable.
- */
+ * time, until one of them destroys it, but an uploader, which is of one thread at a time; all but
+ * uploaders, runtimes, requests and preparations are immutable. */
 typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
 typedef struct heddle_kernel heddle_kernel;   /* one loaded operation */
 typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */

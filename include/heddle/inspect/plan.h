@@ -64,8 +64,9 @@ enum class KernelArgument {
   kSchedule,    // int32: KernelLaunch::schedule
   kParameters,  // one struct that holds all arguments of a launch
   kXScaleMap,   // x_scales of groups as a tensor map of words in boxes of box_tokens tokens
-  kYScales,     // of Y of eight bits
+  kYScales,     // of Y of eight bits; the last one, which kKernelArguments counts to
 };
+inline constexpr int kKernelArguments = static_cast<int>(KernelArgument::kYScales) + 1;
 
 // One compiled kernel.
 struct PlannedKernel {

@@ -94,7 +94,7 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   std::int32_t number = 0;
   char memory[4096] = {};
 
-  // heddle.h, prepare.h, build.h
+  // heddle.h
   NULLS(heddle_runtime_options_init,
         {unread<heddle_runtime_options>(), sizeof(heddle_runtime_options)});
   NULLS(heddle_runtime_create, {nullptr, unread<heddle_runtime*>()}, {0});
