@@ -5,6 +5,7 @@
 #include "checkpoint/forms/quantized_rows.h"
 #include "checkpoint/modules/config.h"
 #include "checkpoint/plan/layer_view.h"
+#include "heddle/checkpoint.h"
 
 namespace heddle {
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "heddle/dtype.h"
 #include "heddle/export.h"
@@ -41,8 +42,17 @@ class HEDDLE_EXPORT Spec {
  public:
   // A gemm with every default, which has no sizes: good for nothing but to be assigned to.
   Spec();
-  Spec(const Spec&) = default;  // also what a move does: a spec always has its fields
+  Spec(const Spec&) = default;
   Spec& operator=(const Spec&) = default;
+  // What was moved from keeps its fields: a spec always has some.
+  Spec(Spec&& other) noexcept
+      : op_(other.op_), fields_(other.fields_), name_(std::move(other.name_)) {}
+  Spec& operator=(Spec&& other) noexcept {
+    op_ = other.op_;
+    fields_ = other.fields_;
+    name_ = std::move(other.name_);
+    return *this;
+  }
   ~Spec() = default;
   // Parses and validates one JSON document. Throws Error(kSpec) that holds every problem found,
   // each with its JSON pointer.
