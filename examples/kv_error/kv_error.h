@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -231,6 +232,7 @@ inline double error_of(const KvSample& sample, const std::vector<float>& k,
       size += exact[i] * exact[i];
     }
   }
+  if (!(size > 0)) throw std::invalid_argument("attention over these values is zero everywhere");
   return std::sqrt(difference / size);
 }
 

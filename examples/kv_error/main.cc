@@ -5,9 +5,11 @@
 // without, and Q is random. FILE is a safetensors file with "k" and "v", [tokens, kv_heads,
 // head_dim], and perhaps "q", [heads, head_dim]. Of a model with more than 8 heads of K and V the
 // first 8 count. Exit codes: 0 done, 1 the model has no cache, 2 wrong input.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -53,6 +55,7 @@ Options read_options(const std::vector<std::string>& words) {
     const std::string& word = words[i];
     if (word == "--data") {
       options.data = value();
+      if (options.data.empty()) refuse("--data is empty");
     } else if (word == "--tokens") {
       options.tokens = number_of(word, value(), 1, 65536);
       has_tokens = true;
@@ -70,6 +73,7 @@ Options read_options(const std::vector<std::string>& words) {
 }
 
 std::string read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) refuse(path + " is a folder, not a file");
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file.is_open() || file.bad()) refuse("cannot read " + path);
@@ -192,9 +196,17 @@ const DecodeAttentionSpec* most_attention(const Model& model, int* layers) {
   return found;
 }
 
+Model read_model(const std::string& path) {
+  try {
+    return cache_model_from_config(read_file(path), "{}");
+  } catch (const Error& error) {
+    refuse(path + ": " + error.what());
+  }
+}
+
 int run(const Options& options) {
   constexpr int kMostHeads = 8;  // that are measured: all of a model's are alike here
-  const Model model = cache_model_from_config(read_file(options.config), "{}");
+  const Model model = read_model(options.config);
   int layers = 0;
   const DecodeAttentionSpec* const attention = most_attention(model, &layers);
   if (attention == nullptr) {
@@ -210,6 +222,9 @@ int run(const Options& options) {
   KvSample sample = make_kv_sample(heads, shape.heads / shape.kv_heads, shape.head_dim,
                                    options.data.empty() ? options.tokens : 1, dtype, options.seed);
   if (!options.data.empty()) sample = read_sample(DataFile(options.data), shape, sample, dtype);
+  if (std::all_of(sample.v.begin(), sample.v.end(), [](float value) { return value == 0; })) {
+    refuse(options.data + ": \"v\" is zero everywhere: there is nothing to compare errors with");
+  }
 
   std::printf("%-44s  CODES  SCALES   K ERROR   V ERROR     ERROR\n", "CACHE");
   for (const KvChoice& choice : kv_choices(heads, shape.head_dim, dtype)) {

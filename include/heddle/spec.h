@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "heddle/dtype.h"
 #include "heddle/export.h"
@@ -40,20 +39,9 @@ struct MRange {
 
 class HEDDLE_EXPORT Spec {
  public:
-  // A gemm with every default, which has no sizes: good for nothing but to be assigned to.
+  // A gemm with every default, which has no sizes. It, and what was moved from, are good for nothing
+  // but to be assigned to.
   Spec();
-  Spec(const Spec&) = default;
-  Spec& operator=(const Spec&) = default;
-  // What was moved from keeps its fields: a spec always has some.
-  Spec(Spec&& other) noexcept
-      : op_(other.op_), fields_(other.fields_), name_(std::move(other.name_)) {}
-  Spec& operator=(Spec&& other) noexcept {
-    op_ = other.op_;
-    fields_ = other.fields_;
-    name_ = std::move(other.name_);
-    return *this;
-  }
-  ~Spec() = default;
   // Parses and validates one JSON document. Throws Error(kSpec) that holds every problem found,
   // each with its JSON pointer.
   static Spec parse(std::string_view json);
@@ -100,7 +88,7 @@ class HEDDLE_EXPORT Spec {
   // One line of JSON without the name, every default written out that means something. Specs that
   // mean the same have the same text.
   std::string canonical_json() const;
-  // The struct of the operation's fields, for code that serves all operations. Never null.
+  // The struct of the operation's fields, for code that serves all operations.
   const void* fields() const noexcept { return fields_.get(); }
 
  private:

@@ -103,11 +103,7 @@ void need_cache(const Spec& spec) {
 }
 
 KvCacheLayout cache_layout_of(const Spec& spec) {
-  if (spec.op() == heddle::KvAppendKernel::kOp) {
-    refuse_if_any(spec, check_meaning(spec));
-  } else {
-    refuse_if_any(spec, check_meaning(spec));
-  }
+  refuse_if_any(spec, check_meaning(spec));
   const KvShape shape = spec.kv_shape();
   return kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
 }

@@ -33,7 +33,6 @@ void need_op(Op own, Op wanted) {
 
 }  // namespace heddle::c_api
 
-using heddle::Op;
 using heddle::c_api::guarded;
 using heddle::c_api::memory_of;
 using heddle::c_api::need;

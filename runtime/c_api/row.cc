@@ -36,7 +36,6 @@ RowTransformArgs to_cpp(const heddle_row_transform_args* args) {
 }  // namespace
 }  // namespace heddle::c_api
 
-using heddle::Op;
 using heddle::c_api::guarded;
 using heddle::c_api::need;
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "generator/operations/operation.h"
 #include "generator/target/check_target.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"

@@ -109,6 +109,8 @@ class KvErrorTest(CommandTest):
         self.refused("element 5 of \"k\" is not finite", k=bad, v=self.cached(2))
         q = "F32", [KV_HEADS, HEAD_DIM], bytes(4 * KV_HEADS * HEAD_DIM)
         self.refused("not [32, 128]", k=self.cached(1), v=self.cached(2), q=q)
+        zeros = "F32", [TOKENS, KV_HEADS, HEAD_DIM], bytes(4 * TOKENS * KV_HEADS * HEAD_DIM)
+        self.refused("zero everywhere", k=zeros, v=zeros)
         short = "F32", [TOKENS, KV_HEADS, HEAD_DIM], floats(cache_rows(1))[4:]
         self.refused("no safetensors file", k=self.cached(1), v=short)
 
@@ -120,7 +122,8 @@ class KvErrorTest(CommandTest):
                                 ("leave one away", CONFIG, "--data", text, "--tokens", 5),
                                 ("not a number from 1 to 65536", CONFIG, "--tokens", 0),
                                 ("has no value", CONFIG, "--seed"), ("not known", CONFIG, "--x"),
-                                ("", text)):
+                                ("--data is empty", CONFIG, "--data", ""),
+                                ("is a folder", self.folder), (f"{text}: ", text)):
             with self.subTest(arguments):
                 self.refused(why, *arguments)
 
