@@ -39,8 +39,8 @@ struct MRange {
 
 class HEDDLE_EXPORT Spec {
  public:
-  // A gemm with every default, which has no sizes. It, and what was moved from, are good for nothing
-  // but to be assigned to.
+  // A gemm with every default, which has no sizes. It, and what was moved from, are good for
+  // nothing but to be assigned to.
   Spec();
   // Parses and validates one JSON document. Throws Error(kSpec) that holds every problem found,
   // each with its JSON pointer.
