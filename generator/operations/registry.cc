@@ -18,6 +18,10 @@ std::span<const Operation* const> every_operation() {
   return all;
 }
 
+#undef HEDDLE_NO_FAMILY
+#undef HEDDLE_ADDRESS_OF_OPERATION
+#undef HEDDLE_DECLARE_OPERATION
+
 const Operation& operation_of(Op op) {
   const auto index = static_cast<std::size_t>(op);
   if (index < every_operation().size()) return *every_operation()[index];

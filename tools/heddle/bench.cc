@@ -20,13 +20,13 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/model_input.h"
 #include "tools/heddle/model_remarks.h"
+#include "tools/heddle/operation.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/progress.h"
 #include "tools/heddle/row_behind.h"
 #include "tools/heddle/step.h"
 #include "tools/heddle/sweep.h"
-#include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
@@ -140,7 +140,7 @@ int run(const BenchOptions& options) {
   if (specs.size() == 1 && !is_gemm(specs.front())) {
     refuse_gemm_options(options, specs.front().op());
     const std::vector<std::int64_t> m = options.has_m ? options.m : std::vector<std::int64_t>();
-    return bench_weight_op(specs.front(),
+    return bench_operation(specs.front(),
                            {options.target, options.compile, m, 1, options.json,
                             parse_attention_loads(options.loads), budget_of(options, {})});
   }

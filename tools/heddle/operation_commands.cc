@@ -30,7 +30,7 @@ KernelCheck check_of(const ByteCheck& check) {
   return {0, wrong, check.fault()};
 }
 
-int time_packing(Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+int time_packing(Runtime& runtime, const Spec& spec, const OperationOptions& options) {
   return bench_packing(runtime, spec, options.budget, options.json);
 }
 
@@ -65,7 +65,7 @@ OperationCommands repack_commands() {
   commands.check = [](const Kernel& kernel) {
     return std::vector<KernelCheck>{check_of(run_repack(kernel))};
   };
-  commands.run = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.run = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     const Kernel kernel = runtime.kernel(spec);
     return report(kernel, run_repack(kernel, options.seed), options.json);
   };
@@ -78,7 +78,7 @@ OperationCommands quantize_weight_commands() {
   commands.check = [](const Kernel& kernel) {
     return std::vector<KernelCheck>{check_of(run_quantize_weight(kernel))};
   };
-  commands.run = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.run = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     const Kernel kernel = runtime.kernel(spec);
     return report(kernel, run_quantize_weight(kernel, options.seed), options.json);
   };
@@ -91,11 +91,11 @@ OperationCommands kv_append_commands() {
   commands.check = [](const Kernel& kernel) {
     return std::vector<KernelCheck>{check_of(run_kv_append(kernel))};
   };
-  commands.run = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.run = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     const Kernel kernel = runtime.kernel(spec);
     return report(kernel, run_kv_append(kernel, options.seed), options.json);
   };
-  commands.bench = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.bench = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     return bench_kv_append(runtime, spec, options.budget, options.json);
   };
   return commands;
@@ -107,10 +107,10 @@ OperationCommands decode_attention_commands() {
     const AttentionCheck check = check_attention(kernel);
     return std::vector<KernelCheck>{{0, check.error, check.fault()}};
   };
-  commands.run = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.run = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     return run_decode_attention(runtime, spec, options.seed, options.json);
   };
-  commands.bench = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.bench = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     return bench_decode_attention(runtime, spec, options.loads, options.budget, options.json);
   };
   commands.takes_loads = true;
@@ -127,10 +127,10 @@ OperationCommands row_transform_commands() {
     }
     return checks;
   };
-  commands.run = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.run = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     return run_row_transform(runtime, spec, options.m, options.seed, options.json);
   };
-  commands.bench = [](Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  commands.bench = [](Runtime& runtime, const Spec& spec, const OperationOptions& options) {
     return bench_row_transform(runtime, spec, options.m, options.budget, options.json);
   };
   return commands;

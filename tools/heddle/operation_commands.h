@@ -7,7 +7,7 @@
 #include "heddle/kernel.h"
 #include "heddle/runtime.h"
 #include "tools/heddle/build_report.h"
-#include "tools/heddle/weight_op.h"
+#include "tools/heddle/operation.h"
 
 namespace heddle {
 
@@ -16,8 +16,8 @@ namespace heddle {
 struct OperationCommands {
   // Each kernel with random data at the smallest size that it serves.
   std::vector<KernelCheck> (*check)(const Kernel& kernel);
-  int (*run)(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
-  int (*bench)(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
+  int (*run)(Runtime& runtime, const Spec& spec, const OperationOptions& options);
+  int (*bench)(Runtime& runtime, const Spec& spec, const OperationOptions& options);
   // Whether `bench` takes --loads.
   bool takes_loads = false;
 };

@@ -17,10 +17,10 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/faults.h"
 #include "tools/heddle/input.h"
+#include "tools/heddle/operation.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
-#include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
@@ -71,7 +71,7 @@ std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
 int run(const RunOptions& options) {
   const Spec spec = read_spec(options.spec);
   if (!is_gemm(spec)) {
-    return run_weight_op(spec,
+    return run_operation(spec,
                          {options.target, options.compile, options.m, options.seed, options.json});
   }
   for (const std::int64_t m : options.m) check_m_option(spec.m_range(), m);

@@ -1,6 +1,6 @@
 // What `heddle run` and `heddle bench` do for operations that are no gemm.
-#ifndef HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
-#define HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
+#ifndef HEDDLE_TOOLS_HEDDLE_OPERATION_H_
+#define HEDDLE_TOOLS_HEDDLE_OPERATION_H_
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-struct WeightOpOptions {
+struct OperationOptions {
   std::string target;
   CompileOptions compile;
   std::vector<std::int64_t> m = {};  // of row_transform
@@ -25,12 +25,12 @@ struct WeightOpOptions {
 };
 
 // Both return the exit code and throw Error. Precondition: the operation is no gemm.
-int run_weight_op(const Spec& spec, const WeightOpOptions& options);
-int bench_weight_op(const Spec& spec, const WeightOpOptions& options);
+int run_operation(const Spec& spec, const OperationOptions& options);
+int bench_operation(const Spec& spec, const OperationOptions& options);
 // Both for dequantize, on a runtime that is there.
-int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
-int bench_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options);
+int run_dequantize_op(Runtime& runtime, const Spec& spec, const OperationOptions& options);
+int bench_dequantize_op(Runtime& runtime, const Spec& spec, const OperationOptions& options);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
+#endif  // HEDDLE_TOOLS_HEDDLE_OPERATION_H_

@@ -10,10 +10,10 @@
 #include "tools/gpu_harness/dequantize_bench.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/operation.h"
 #include "tools/heddle/operation_commands.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
-#include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
@@ -54,7 +54,7 @@ std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
 
 }  // namespace
 
-int bench_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+int bench_dequantize_op(Runtime& runtime, const Spec& spec, const OperationOptions& options) {
   const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
   const DequantizeTiming timing = bench_dequantize(runtime, spec, options.budget);
   if (options.json) {
@@ -67,7 +67,7 @@ int bench_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOption
   return kExitDone;
 }
 
-int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
+int bench_operation(const Spec& spec, const OperationOptions& options) {
   check_m_list(spec, options.m);
   const OperationCommands& commands = commands_of(spec);
   if (!options.loads.empty() && !commands.takes_loads) {

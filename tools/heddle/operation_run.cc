@@ -11,16 +11,16 @@
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/faults.h"
+#include "tools/heddle/operation.h"
 #include "tools/heddle/operation_commands.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
-#include "tools/heddle/weight_op.h"
 
 namespace heddle {
 
 using nlohmann::ordered_json;
 
-int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+int run_dequantize_op(Runtime& runtime, const Spec& spec, const OperationOptions& options) {
   const Kernel kernel = runtime.kernel(spec);
   const Plan& plan = kernel.plan();
   const DequantizeCheck check = run_dequantize(kernel, options.seed);
@@ -46,7 +46,7 @@ int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions&
   return kExitFailed;
 }
 
-int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
+int run_operation(const Spec& spec, const OperationOptions& options) {
   check_m_list(spec, options.m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
