@@ -13,6 +13,7 @@
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
+#include "generator/families/kv_name.h"
 #include "generator/families/value_type.h"
 #include "generator/spec/refuse_if_any.h"
 #include "generator/target/capabilities.h"
@@ -47,20 +48,8 @@ void refuse(const Spec& spec, const Target& target) {
   refuse_if_any(spec, std::move(problems));
 }
 
-std::string tensor_name(const KvTensor& tensor) {
-  std::string name(to_string(tensor.dtype));
-  if (!tensor.symmetric) name += 'z';
-  if (tensor.granularity == KvGranularity::kGroup) {
-    return name + fmt::format("_g{}", tensor.group_size);
-  }
-  if (tensor.granularity == KvGranularity::kNone) return name;
-  name += '_' + std::string(to_string(tensor.granularity));
-  return tensor.group_size == 0 ? name : name + fmt::format("{}", tensor.group_size);
-}
-
 std::string kernel_name(const DecodeAttentionSpec& spec) {
-  std::string types = tensor_name(spec.kv.k);
-  if (const std::string v = tensor_name(spec.kv.v); v != types) types += '_' + v;
+  const std::string types = kv_name(spec.kv);
   return fmt::format("heddle_decode_attention_{}_{}_h{}_{}_d{}", to_string(spec.activation), types,
                      spec.shape.heads, spec.shape.kv_heads, spec.shape.head_dim);
 }

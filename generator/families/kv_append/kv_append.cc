@@ -14,6 +14,7 @@
 #include "generator/families/fields_json.h"
 #include "generator/families/kv_append/config.h"
 #include "generator/families/kv_append/refusals.h"
+#include "generator/families/kv_name.h"
 #include "generator/families/value_type.h"
 #include "generator/kv/rope.h"
 #include "generator/spec/refuse_if_any.h"
@@ -47,19 +48,8 @@ bool is_by_token(const KvAppendSpec& spec) {
          spec.kv.v.granularity == KvGranularity::kToken;
 }
 
-std::string tensor_name(const KvTensor& tensor) {
-  std::string name(to_string(tensor.dtype));
-  if (!tensor.symmetric) name += 'z';
-  if (tensor.granularity == KvGranularity::kGroup)
-    return name + fmt::format("_g{}", tensor.group_size);
-  if (tensor.granularity == KvGranularity::kNone) return name;
-  name += '_' + std::string(to_string(tensor.granularity));
-  return tensor.group_size == 0 ? name : name + fmt::format("{}", tensor.group_size);
-}
-
 std::string kernel_name(const KvAppendSpec& spec) {
-  std::string types = tensor_name(spec.kv.k);
-  if (const std::string v = tensor_name(spec.kv.v); v != types) types += '_' + v;
+  const std::string types = kv_name(spec.kv);
   std::string name = fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation),
                                  types, spec.shape.kv_heads, spec.shape.head_dim);
   if (spec.query.heads != 0) name += fmt::format("_q{}", spec.query.heads);
