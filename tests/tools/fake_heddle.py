@@ -3,7 +3,7 @@
 
 FAKE_HEDDLE is JSON: {"times": kernel time over floor, "cublas": whether there is one,
 "spike": {M: times more}, "fail": exit code, "fail_n": of which N only,
-"no_gpu": whether there is none, "document": what any bench prints instead}. Of a sweep "times" is the choice over the fastest.
+"no_gpu": whether there is none, "device": its name, "document": what any bench prints instead}. Of a sweep "times" is the choice over the fastest.
 """
 
 import json
@@ -124,8 +124,8 @@ def main(arguments):
             if "--baseline" in arguments and wanted.get("cublas", True):
                 row["cublas_us"] = 2 * floor
             rows.append(row)
-    report = {"device": "fake", "read_tb_per_s": RATE, "floor_launch_us": LAUNCH_US,
-              "floor_tflops": TFLOPS, "benches": rows}
+    report = {"device": wanted.get("device", "fake"), "read_tb_per_s": RATE,
+              "floor_launch_us": LAUNCH_US, "floor_tflops": TFLOPS, "benches": rows}
     if "--chain" in arguments:
         stream_us = [sum(bytes_of(spec, m) for spec in specs) / RATE * 1e-6 for m in m_list]
         report["chain"] = [{"m": m, "us": wanted["times"] * us, "stream_us": us}

@@ -30,6 +30,20 @@ ODD = {
     (21504, 14336): (28672, 8192),  # BLOOM, split two ways
 }
 
+# Random shapes, even on a logarithmic scale, W4 with groups of 128. Times the floor, the mean of all and
+# the worst of those whose weights are no smaller than so many bytes, by card and M.
+RANDOM_N = (512, 40960)
+RANDOM_K = (1024, 28672)
+RANDOM_LEAST_BYTES = 4 << 20
+RANDOM_FEW_M = (1, 4, 8, 16, 32, 64)
+RANDOM_FEW = {
+    "h200": {1: (1.06, 1.25), 4: (1.08, 1.30), 8: (1.10, 1.30), 16: (1.20, 1.45), 32: (1.28, 1.60),
+             64: (1.50, 1.90)},
+}
+# Times cuBLAS FP16, mean and worst of each M.
+RANDOM_MANY_M = (96, 128, 192, 256, 384, 512, 1024, 2048)
+RANDOM_MANY = (1.00, 1.05)
+
 # A shape of each size, for the tables of other weights and for prefill.
 PROBE_SHAPES = ((4096, 4096), (14336, 4096), (8192, 8192), (28672, 8192))
 
