@@ -9,11 +9,13 @@
 
 #include "generator/families/costs.h"
 #include "generator/families/family.h"
+#include "generator/families/gemm_problem.h"
 #include "heddle/error.h"
 
 namespace heddle {
 
-// Every plan is one of a gemm whose spec, target, decode and layout are set.
+// Every plan is one of a gemm whose spec, target, decode and layout are set; a problem is that of
+// such a plan, or of another operation that multiplies tokens by packed weights.
 class GemmFamily : public Family {
  public:
   // Whether it has kernels for X of eight bits, and of 16, and is asked about such specs.
@@ -33,26 +35,27 @@ class GemmFamily : public Family {
 
   // Kernels that serve every M of the range, each of which can be built and differs from the
   // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
-  // name, and what complete() adds. Precondition: there are no exclusions().
-  virtual std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const = 0;
+  // name, and what complete_for() adds. Precondition: there are no exclusions().
+  virtual std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+                                                    const MRange& m) const = 0;
 
   // Sets the powers of two of the candidate's scaling. They follow from a decode plan, which is
   // derived for the few that are chosen.
-  virtual void complete(const Plan& plan, PlannedKernel& candidate) const = 0;
+  virtual void complete_for(const GemmProblem& problem, PlannedKernel& candidate) const = 0;
 
   // Why none of its tiles can be built: each field at fault with what the family allows. Empty
-  // where it leaves these M to any kernel. Precondition: neither exclusions() nor candidates().
-  virtual std::vector<Problem> refusals(const Plan& plan, const MRange& m) const = 0;
+  // where it leaves these M to any kernel. Precondition: neither exclusions() nor candidates.
+  virtual std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const = 0;
 
   virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
   // Changes when a parameter comes, goes or gets another meaning, and when the family's kernels
   // become faster or slower: values that were measured of another version are not used.
   virtual int cost_version() const noexcept { return 1; }
 
-  // Predicted microseconds of a launch with m tokens. Precondition: one of candidates(), m in its
+  // Predicted microseconds of a launch with m tokens. Precondition: one of the candidates, m in its
   // range or below; as many costs as there are parameters.
-  virtual double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                              Costs costs) const = 0;
+  virtual double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel,
+                                  std::int64_t m, Costs costs) const = 0;
 
   // The path that the kernel is of; never kAuto.
   virtual Path path(const PlannedKernel& kernel) const noexcept = 0;
@@ -66,6 +69,21 @@ class GemmFamily : public Family {
   virtual std::string label(const PlannedKernel& kernel) const = 0;
   // Changes with the meaning of labels, and when a family's kernels become faster or slower.
   virtual int version() const noexcept { return 1; }
+
+  // The same of a gemm's plan.
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const {
+    return candidates_for(gemm_problem(plan), m);
+  }
+  void complete(const Plan& plan, PlannedKernel& candidate) const {
+    complete_for(gemm_problem(plan), candidate);
+  }
+  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const {
+    return refusals_for(gemm_problem(plan), m);
+  }
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
+                      Costs costs) const {
+    return predicted_us_for(gemm_problem(plan), kernel, m, costs);
+  }
 };
 
 // Whether the family is asked about the spec.

@@ -61,7 +61,7 @@ int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decod
 }
 
 // Codes are multiplied as they are.
-bool decodes_nothing(const Plan& plan) { return plan.decode.elements() == 0; }
+bool decodes_nothing(const GemmProblem& problem) { return problem.decode.elements() == 0; }
 
 }  // namespace
 
@@ -112,20 +112,20 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
   return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
 
-DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (mode == ScaleMode::kNone || spec.has_byte_activations()) return plan.decode;
-  DecodeRequest request = plan.decode.request;
+DecodePlan decode_plan_of(const GemmProblem& problem, ScaleMode mode) {
+  const GemmSpec& spec = problem.spec;
+  if (mode == ScaleMode::kNone || spec.has_byte_activations()) return problem.decode;
+  DecodeRequest request = problem.decode.request;
   request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
   request.fold_power = !request.fold_scale && folds_power(spec, mode);
-  return request.fold_scale || request.fold_power ? derive_decode_plan(request) : plan.decode;
+  return request.fold_scale || request.fold_power ? derive_decode_plan(request) : problem.decode;
 }
 
-device::Scaling scaling_of(const Plan& plan, ScaleMode mode) {
-  if (decodes_nothing(plan)) return {mode, 0, 0};
-  if (plan.decode.makes_bytes()) return {mode, plan.decode.result_exponent, 0};
-  const DecodePlan decode = decode_plan_of(plan, mode);
-  const int of_scale = power_of_scale(plan.spec.gemm(), mode, decode);
+device::Scaling scaling_of(const GemmProblem& problem, ScaleMode mode) {
+  if (decodes_nothing(problem)) return {mode, 0, 0};
+  if (problem.decode.makes_bytes()) return {mode, problem.decode.result_exponent, 0};
+  const DecodePlan decode = decode_plan_of(problem, mode);
+  const int of_scale = power_of_scale(problem.spec, mode, decode);
   return {mode, decode.result_exponent - of_scale, of_scale};
 }
 

@@ -40,12 +40,12 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& config = config_of<ByteTilesConfig>(kernel);
-    return {
-        "byte_tiles/byte_tiles.cuh",
-        describe(kernel),
-        families::config_struct("ByteTilesConfig", config, aliases_of(plan.spec.gemm(), config)),
-        "gemm_byte_tiles<heddle::Config>",
-        {}};
+    return {"byte_tiles/byte_tiles.cuh",
+            describe(kernel),
+            families::config_struct("ByteTilesConfig", config,
+                                    aliases_of(gemm_problem(plan).spec, config)),
+            "gemm_byte_tiles<heddle::Config>",
+            {}};
   }
 
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
@@ -55,7 +55,8 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
   // The sums of a split would make the workspace grow with M.
   std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept override {
     const bool is_bound = config_of<ByteTilesConfig>(kernel).split_k > 1;
-    return is_bound ? kernel.size_max : std::max(kernel.size_max, plan.spec.gemm().shape.m_max);
+    return is_bound ? kernel.size_max
+                    : std::max(kernel.size_max, gemm_problem(plan).spec.shape.m_max);
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
     return config_of<ByteTilesConfig>(kernel).tile_m;
@@ -84,18 +85,19 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
                                   const MRange& /*m*/) const override {
     return byte_tiles_exclusions(spec, target);
   }
-  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
-    return byte_tiles_candidates(plan, m);
+  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+                                            const MRange& m) const override {
+    return byte_tiles_candidates(problem, m);
   }
-  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
-    return byte_tiles_refusals(plan, m);
+  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
+    return byte_tiles_refusals(problem, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return byte_tiles_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const override {
-    return byte_tiles_us(plan, kernel, m, costs);
+  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+                          Costs costs) const override {
+    return byte_tiles_us(problem, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

@@ -9,6 +9,7 @@
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
+#include "generator/families/gemm_problem.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {
@@ -28,9 +29,9 @@ class Gather final : public Family {
     KernelText text;
     text.template_path = "gather/gather.cuh";
     text.decisions = "the columns of X in the order of the packed weights: " + describe(kernel);
-    text.definitions =
-        families::config_struct("GatherConfig", config_of<GatherConfig>(kernel),
-                                {"using Value = " + value_type(plan.spec.gemm().activation) + ';'});
+    text.definitions = families::config_struct(
+        "GatherConfig", config_of<GatherConfig>(kernel),
+        {"using Value = " + value_type(gemm_problem(plan).spec.activation) + ';'});
     text.function = "gather<heddle::Config>";
     return text;
   }

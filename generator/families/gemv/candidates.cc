@@ -48,11 +48,11 @@ int registers_of(const WeightSpec& weight, const GemvConfig& c) {
 
 class Candidates {
  public:
-  Candidates(const Plan& plan, const MRange& m)
-      : spec_(plan.spec.gemm()), target_(plan.target), m_(m) {
-    base_.weights = packed_weights(spec_, plan.layout);
-    base_.shape = weight_shape(spec_, plan.layout);
-    base_.scaling.mode = scale_mode_of_entries(spec_, plan.layout, kTokenTile);
+  Candidates(const GemmProblem& problem, const MRange& m)
+      : spec_(problem.spec), target_(problem.target), m_(m) {
+    base_.weights = packed_weights(spec_, problem.layout);
+    base_.shape = weight_shape(spec_, problem.layout);
+    base_.scaling.mode = scale_mode_of_entries(spec_, problem.layout, kTokenTile);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
     base_.turing = spec_.path == Path::kTuring || !has_async_copies(target_);
@@ -132,15 +132,15 @@ std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m) {
   return reasons.take();
 }
 
-std::vector<PlannedKernel> gemv_candidates(const Plan& plan, const MRange& m) {
-  return Candidates(plan, m).all();
+std::vector<PlannedKernel> gemv_candidates(const GemmProblem& problem, const MRange& m) {
+  return Candidates(problem, m).all();
 }
 
-std::vector<Problem> gemv_refusals(const Plan& plan) {
+std::vector<Problem> gemv_refusals(const GemmProblem& problem) {
   Reasons reasons;
   reasons.unless(false, "/shape/k",
                  "the token and the scales of such long rows do not fit into the shared memory",
-                 plan.spec.gemm().shape.k, "shorter rows");
+                 problem.spec.shape.k, "shorter rows");
   return reasons.take();
 }
 

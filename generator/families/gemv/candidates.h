@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
+#include "generator/families/gemm_problem.h"
 
 namespace heddle {
 
 // As GemmFamily::exclusions(), candidates() and refusals().
 std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m);
-std::vector<PlannedKernel> gemv_candidates(const Plan& plan, const MRange& m);
-std::vector<Problem> gemv_refusals(const Plan& plan);
+std::vector<PlannedKernel> gemv_candidates(const GemmProblem& problem, const MRange& m);
+std::vector<Problem> gemv_refusals(const GemmProblem& problem);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& gemv_cost_parameters();
-double gemv_us(const Plan& plan, const PlannedKernel& kernel, Costs costs);
+double gemv_us(const GemmProblem& problem, const PlannedKernel& kernel, Costs costs);
 
 }  // namespace heddle
 

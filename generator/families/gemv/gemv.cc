@@ -17,7 +17,7 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
   std::string_view name() const noexcept override { return "gemv"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
+    std::vector<std::string> aliases = gemm_aliases(gemm_problem(plan).spec);
     const auto& config = config_of<GemvConfig>(kernel);
     aliases.emplace_back(config.turing ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
     aliases.emplace_back("using Schedule = RowSplitK<GemvShape<Config>>;");
@@ -62,18 +62,20 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
                                   const MRange& m) const override {
     return gemv_exclusions(spec, m);
   }
-  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
-    return gemv_candidates(plan, m);
+  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+                                            const MRange& m) const override {
+    return gemv_candidates(problem, m);
   }
-  std::vector<Problem> refusals(const Plan& plan, const MRange& /*m*/) const override {
-    return gemv_refusals(plan);
+  std::vector<Problem> refusals_for(const GemmProblem& problem,
+                                    const MRange& /*m*/) const override {
+    return gemv_refusals(problem);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return gemv_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t /*m*/,
-                      Costs costs) const override {
-    return gemv_us(plan, kernel, costs);
+  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel,
+                          std::int64_t /*m*/, Costs costs) const override {
+    return gemv_us(problem, kernel, costs);
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

@@ -40,11 +40,11 @@ int workers(const Target& target, const StreamConfig& c) {
 
 class Candidates {
  public:
-  Candidates(const Family& family, const Plan& plan, const MRange& m)
+  Candidates(const Family& family, const GemmProblem& problem, const MRange& m)
       : family_(family),
-        spec_(plan.spec.gemm()),
-        target_(plan.target),
-        layout_(plan.layout),
+        spec_(problem.spec),
+        target_(problem.target),
+        layout_(problem.layout),
         m_(m) {
     const auto tokens = static_cast<int>(ceil_div(m.max, kTokenTile)) * kTokenTile;
     base_.weights = packed_weights(spec_, layout_);
@@ -173,10 +173,10 @@ class Candidates {
 
 }  // namespace
 
-std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
+std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmProblem& problem,
                                              const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  Candidates candidates(family, plan, m);
+  const GemmSpec& spec = problem.spec;
+  Candidates candidates(family, problem, m);
   if (spec.tile.split_k) {
     candidates.add_split(*spec.tile.split_k);
   } else {

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
+#include "generator/families/gemm_problem.h"
 
 namespace heddle {
 
 // As GemmFamily::candidates(), of the family of 16 bits or of 8.
-std::vector<PlannedKernel> stream_candidates(const Family& family, const Plan& plan,
+std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmProblem& problem,
                                              const MRange& m);
 
 }  // namespace heddle

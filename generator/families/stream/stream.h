@@ -30,16 +30,17 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
                                   const MRange& m) const override {
     return stream_exclusions(spec, target, m);
   }
-  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
-    return stream_candidates(*this, plan, m);
+  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+                                            const MRange& m) const override {
+    return stream_candidates(*this, problem, m);
   }
-  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
-    return stream_refusals(*this, plan, m);
+  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
+    return stream_refusals(*this, problem, m);
   }
 
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const override {
-    return stream_us(plan, kernel, m, costs);
+  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+                          Costs costs) const override {
+    return stream_us(problem, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

@@ -52,7 +52,7 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& config = config_of<TilesConfig>(kernel);
     const std::string rendered =
-        families::config_struct("TilesConfig", config, aliases_of(plan.spec.gemm(), config));
+        families::config_struct("TilesConfig", config, aliases_of(gemm_problem(plan).spec, config));
     if (config.feeder == Feeder::kBulk) {
       return gemm_text(plan, kernel, "tiles/bulk.cuh", rendered, "gemm_bulk");
     }
@@ -75,7 +75,8 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept override {
     const auto& config = config_of<TilesConfig>(kernel);
     const bool is_bound = config.feeder == Feeder::kBulk || config.split_k > 1;
-    return is_bound ? kernel.size_max : std::max(kernel.size_max, plan.spec.gemm().shape.m_max);
+    return is_bound ? kernel.size_max
+                    : std::max(kernel.size_max, gemm_problem(plan).spec.shape.m_max);
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
     return config_of<TilesConfig>(kernel).tile_m;
@@ -105,19 +106,20 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
                                   const MRange& m) const override {
     return tiles_exclusions(spec, target, m);
   }
-  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
-    return tiles_candidates(plan, m);
+  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+                                            const MRange& m) const override {
+    return tiles_candidates(problem, m);
   }
-  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
-    return tiles_refusals(plan, m);
+  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
+    return tiles_refusals(problem, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return tiles_cost_parameters();
   }
   int cost_version() const noexcept override { return 2; }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const override {
-    return tiles_us(plan, kernel, m, costs);
+  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+                          Costs costs) const override {
+    return tiles_us(problem, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

@@ -114,8 +114,8 @@ void settle_pairs(WarpgroupKernel& c) {
 
 class Candidates {
  public:
-  Candidates(const Plan& plan, const MRange& m)
-      : plan_(plan), spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
+  Candidates(const GemmProblem& plan, const MRange& m)
+      : plan_(plan), spec_(plan.spec), target_(plan.target), layout_(plan.layout), m_(m) {
     base_.weights = packed_weights(spec_, layout_);
     base_.epilogue = epilogue_of(spec_);
     base_.shape = weight_shape(spec_, layout_);
@@ -252,7 +252,7 @@ class Candidates {
     return kernel;
   }
 
-  const Plan& plan_;
+  const GemmProblem& plan_;
   const GemmSpec& spec_;
   const Target& target_;
   const WeightLayout& layout_;
@@ -263,7 +263,7 @@ class Candidates {
   int least_refused_bytes_ = 0;  // of a stage of their tile
 };
 
-Candidates candidates_of(const Plan& plan, const MRange& m) {
+Candidates candidates_of(const GemmProblem& plan, const MRange& m) {
   Candidates candidates(plan, m);
   candidates.add_all();
   return candidates;
@@ -271,11 +271,11 @@ Candidates candidates_of(const Plan& plan, const MRange& m) {
 
 }  // namespace
 
-std::vector<PlannedKernel> warpgroup_candidates(const Plan& plan, const MRange& m) {
+std::vector<PlannedKernel> warpgroup_candidates(const GemmProblem& plan, const MRange& m) {
   return candidates_of(plan, m).take();
 }
 
-std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m) {
+std::vector<Problem> warpgroup_refusals(const GemmProblem& plan, const MRange& m) {
   return candidates_of(plan, m).take_problems();
 }
 

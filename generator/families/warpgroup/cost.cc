@@ -119,16 +119,15 @@ double WgmmaClocks::finding() const {
 double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const {
   // Each half of the cache has copies of what its SMs read, and the weights go through it, too.
   constexpr std::int64_t kShareOfL2 = 4;
-  const std::int64_t token_bytes =
-      bytes_of(plan_.spec.gemm().activation) * plan_.spec.gemm().shape.k;
+  const std::int64_t token_bytes = bytes_of(plan_.spec.activation) * plan_.spec.shape.k;
   if (tokens * token_bytes <= plan_.target.l2_bytes / kShareOfL2) return 0;
   return static_cast<double>(tiles * c_.tile_m * token_bytes) / GpuRates(plan_.target).memory_bytes;
 }
 
-double wgmma_launch_us(const Plan& plan, const WarpgroupKernel& c, std::int64_t m, Costs costs,
-                       double work_clocks) {
+double wgmma_launch_us(const GemmProblem& plan, const WarpgroupKernel& c, std::int64_t m,
+                       Costs costs, double work_clocks) {
   const GpuRates gpu(plan.target);
-  const GemmSpec& spec = plan.spec.gemm();
+  const GemmSpec& spec = plan.spec;
   const double copy_bytes = 1.0 * (c.byte_operands() ? 1 : c.stage_chunks) * c.weights.chunk_bytes;
   const double tokens = activation_bytes(spec, m);
   const double memory =

@@ -77,7 +77,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
-    const GemmSpec& spec = plan.spec.gemm();
+    const GemmSpec& spec = gemm_problem(plan).spec;
     std::vector<std::string> aliases = gemm_aliases(spec);
     aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
     aliases.push_back(fmt::format("using End = {}<Config>;", end_policy(c.tile_end())));
@@ -102,7 +102,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   // The schedule is the number of tiles that several thread blocks share.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(plan, config_of<WarpgroupKernel>(kernel), size.size);
+    const WgmmaShares shares =
+        wgmma_shares(gemm_problem(plan), config_of<WarpgroupKernel>(kernel), size.size);
     return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
             shares.shared_tiles};
   }
@@ -120,7 +121,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   }
   std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                               std::int64_t size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(plan, config_of<WarpgroupKernel>(kernel), size);
+    const WgmmaShares shares =
+        wgmma_shares(gemm_problem(plan), config_of<WarpgroupKernel>(kernel), size);
     return shares.needs_workspace() ? reserved_workspace_bytes(plan, kernel, size) : 0;
   }
   // Tiles may be shared for some M alone.
@@ -150,19 +152,20 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
     return wgmma_exclusions(spec, target, m);
   }
   bool owns_tiles_without_path() const noexcept override { return true; }
-  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
-    return warpgroup_candidates(plan, m);
+  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+                                            const MRange& m) const override {
+    return warpgroup_candidates(problem, m);
   }
-  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
-    return warpgroup_refusals(plan, m);
+  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
+    return warpgroup_refusals(problem, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return warpgroup_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const override {
+  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+                          Costs costs) const override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
-    return wgmma_launch_us(plan, c, m, costs, wgmma_shares_clocks(plan, c, m, costs));
+    return wgmma_launch_us(problem, c, m, costs, wgmma_shares_clocks(problem, c, m, costs));
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

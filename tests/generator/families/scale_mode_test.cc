@@ -45,7 +45,8 @@ std::vector<Mode> modes_of(const GemmSpec& spec) {
     const ScaleMode mode = mode_of(kernel);
     const auto is_same = [mode](const Mode& other) { return other.scaling.mode == mode; };
     if (std::any_of(modes.begin(), modes.end(), is_same)) continue;
-    modes.push_back({scaling_of(plan, mode), kernel.family->decode_plan(plan, kernel)});
+    modes.push_back(
+        {scaling_of(gemm_problem(plan), mode), kernel.family->decode_plan(plan, kernel)});
   }
   return modes;
 }
