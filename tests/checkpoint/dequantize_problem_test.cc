@@ -1,6 +1,6 @@
 // What the GPU's results are compared with is what `heddle dequantize` computes on the CPU: random
 // checkpoints of one layer through both.
-#include "tools/gpu_harness/dequantize_problem.h"
+#include "tools/gpu_harness/operations/weight_ops/dequantize_problem.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "checkpoint/modules/config.h"
 #include "checkpoint/output/convert.h"
 #include "tests/checkpoint/test_util.h"
-#include "tools/gpu_harness/expected_weight.h"
+#include "tools/gpu_harness/operations/weight_ops/expected_weight.h"
 
 namespace heddle {
 namespace {

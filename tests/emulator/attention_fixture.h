@@ -12,7 +12,7 @@
 #include "decode_attention/config.h"
 #include "runtime/launch/decode_attention_launch.h"
 #include "tests/emulator/machine.h"
-#include "tools/gpu_harness/attention_problem.h"
+#include "tools/gpu_harness/operations/decode_attention/problem.h"
 
 namespace heddle {
 

@@ -8,9 +8,9 @@
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
 #include "runtime/launch/group_scales.h"
-#include "tools/gpu_harness/activated.h"
-#include "tools/gpu_harness/output_codes.h"
-#include "tools/gpu_harness/random_weights.h"
+#include "tools/gpu_harness/numbers/activated.h"
+#include "tools/gpu_harness/numbers/random_weights.h"
+#include "tools/gpu_harness/operations/gemm/output_codes.h"
 
 namespace heddle {
 namespace {

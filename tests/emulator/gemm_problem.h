@@ -7,7 +7,7 @@
 
 #include "heddle/spec.h"
 #include "tests/emulator/global_memory.h"
-#include "tools/gpu_harness/byte_activations.h"
+#include "tools/gpu_harness/operations/gemm/byte_activations.h"
 
 namespace heddle {
 

@@ -14,8 +14,8 @@
 #include "tests/emulator/kv_append_kernels.h"
 #include "tests/emulator/machine.h"
 #include "tests/emulator/query_reference.h"
-#include "tools/gpu_harness/expected_kv.h"
-#include "tools/gpu_harness/kv_problem.h"
+#include "tools/gpu_harness/operations/kv_append/expected.h"
+#include "tools/gpu_harness/operations/kv_append/problem.h"
 
 namespace heddle {
 namespace {

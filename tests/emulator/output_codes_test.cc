@@ -1,5 +1,5 @@
 // What codes of Y are compared by: that each kind of fault is told.
-#include "tools/gpu_harness/output_codes.h"
+#include "tools/gpu_harness/operations/gemm/output_codes.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "heddle/spec.h"
-#include "tools/gpu_harness/kv_problem.h"
+#include "tools/gpu_harness/operations/kv_append/problem.h"
 
 namespace heddle {
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "tools/gpu_harness/row_codes.h"
+#include "tools/gpu_harness/operations/row_transform/codes.h"
 
 namespace heddle {
 namespace {

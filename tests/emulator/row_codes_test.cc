@@ -1,7 +1,5 @@
 // The host's codes of 8 bits, which kernels are compared with: the page's formulas on numbers that
 // are known, and that each kind of fault is told.
-#include "tools/gpu_harness/row_codes.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,7 +8,8 @@
 #include <limits>
 
 #include "heddle/row_transform.h"
-#include "tools/gpu_harness/expected_rows.h"
+#include "tools/gpu_harness/operations/row_transform/codes.h"
+#include "tools/gpu_harness/operations/row_transform/expected.h"
 
 namespace heddle {
 namespace {

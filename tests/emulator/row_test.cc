@@ -10,8 +10,8 @@
 #include "tests/emulator/machine.h"
 #include "tests/emulator/row_cases.h"
 #include "tests/emulator/row_kernels.h"
-#include "tools/gpu_harness/expected_rows.h"
-#include "tools/gpu_harness/row_codes.h"
+#include "tools/gpu_harness/operations/row_transform/codes.h"
+#include "tools/gpu_harness/operations/row_transform/expected.h"
 
 namespace heddle {
 namespace {

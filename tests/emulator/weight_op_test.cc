@@ -13,9 +13,9 @@
 #include "tests/emulator/machine.h"
 #include "tests/emulator/weight_op_cases.h"
 #include "tests/emulator/weight_op_kernels.h"
-#include "tools/gpu_harness/checkpoint_tensors.h"
-#include "tools/gpu_harness/dequantize_problem.h"
-#include "tools/gpu_harness/expected_weight.h"
+#include "tools/gpu_harness/operations/weight_ops/checkpoint_tensors.h"
+#include "tools/gpu_harness/operations/weight_ops/dequantize_problem.h"
+#include "tools/gpu_harness/operations/weight_ops/expected_weight.h"
 
 namespace heddle {
 namespace {

@@ -12,8 +12,8 @@
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
-#include "tools/gpu_harness/random_weights.h"
-#include "tools/gpu_harness/stored_scale.h"
+#include "tools/gpu_harness/numbers/random_weights.h"
+#include "tools/gpu_harness/numbers/stored_scale.h"
 
 namespace heddle {
 namespace {

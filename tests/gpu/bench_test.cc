@@ -1,4 +1,6 @@
 // What `heddle bench` times: the weights are those that it says, and the report is whole.
+#include "tools/gpu_harness/operations/gemm/bench.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,9 +9,8 @@
 #include "heddle/weights.h"
 #include "runtime/driver/context.h"
 #include "tests/gpu/gemm_fixture.h"
-#include "tools/gpu_harness/gemm_bench.h"
-#include "tools/gpu_harness/random_weights.h"
-#include "tools/gpu_harness/weight_copies.h"
+#include "tools/gpu_harness/numbers/random_weights.h"
+#include "tools/gpu_harness/operations/gemm/weight_copies.h"
 
 namespace heddle {
 namespace {

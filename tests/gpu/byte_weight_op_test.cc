@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "tests/byte_gemm.h"
-#include "tests/gpu/weight_op_fixture.h"
-#include "tools/gpu_harness/dequantize_check.h"
-#include "tools/gpu_harness/quantize_check.h"
+#include "tests/gpu/operation_fixture.h"
 
 namespace heddle {
 namespace {
@@ -21,18 +19,7 @@ WeightOpSpec op_of(const GemmSpec& gemm, bool gated) {
   return spec;
 }
 
-class ByteWeightOpGpu : public WeightOpGpu {
- protected:
-  void run(const Kernel& kernel, std::uint32_t seed) override {
-    if (kernel.plan().spec.op() == Op::kQuantizeWeight) {
-      EXPECT_EQ(run_quantize_weight(kernel, seed).fault(), "");
-    } else {
-      const DequantizeCheck result = run_dequantize(kernel, seed);
-      EXPECT_EQ(result.mismatches, 0U) << result.first_mismatch;
-      EXPECT_TRUE(result.guards_intact);
-    }
-  }
-};
+class ByteWeightOpGpu : public WeightOpGpu {};
 
 TEST_F(ByteWeightOpGpu, EveryTypeAndScale) {
   for (const Op op : {Op::kDequantize, Op::kQuantizeWeight}) {

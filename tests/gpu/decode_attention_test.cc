@@ -6,17 +6,15 @@
 
 #include "generator/decode/float16.h"
 #include "tests/attention_spec.h"
-#include "tests/gpu/gpu_fixture.h"
-#include "tests/gpu/pairwise.h"
+#include "tests/gpu/operation_fixture.h"
 #include "tests/gpu/rotate.h"
-#include "tools/gpu_harness/attention_check.h"
+#include "tools/gpu_harness/operations/decode_attention/check.h"
 
 namespace heddle {
 namespace {
 
-class DecodeAttentionGpu : public OnGpu {
+class DecodeAttentionGpu : public OperationGpu {
  protected:
-  bool makes_kernels() const override { return true; }
   void SetUp() override {
     OnGpu::SetUp();
     if (!IsSkipped() && target().arch() < 80) GTEST_SKIP() << "needs sm_80";
@@ -26,32 +24,8 @@ class DecodeAttentionGpu : public OnGpu {
            const AttentionShape& shape = {8, 2, 64, 1}) {
     const bool fp16 = kv.find(R"("dtype":"fp16")") != std::string::npos;
     const bool bf16 = kv.find(R"("dtype":"bf16")") != std::string::npos;
-    specs_.push_back(attention_spec(kv, more, shape, bf16 || (!fp16 && specs_.size() % 2 == 1)));
+    OperationGpu::add(attention_spec(kv, more, shape, bf16 || (!fp16 && added() % 2 == 1)));
   }
-  // For so many specs as have every pair of values all kernels are made at the same time; then each
-  // one runs.
-  void TearDown() override {
-    if (IsSkipped()) return;
-    const std::vector<Spec> specs = pairwise(specs_);
-    if (only_makes(specs)) return OnGpu::TearDown();
-    const std::vector<Kernel> kernels = runtime().prepare(specs);
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      SCOPED_TRACE(specs[i].canonical_json());
-      EXPECT_EQ(fault_of(kernels[i], static_cast<std::uint32_t>(i)), "");
-      if (HasFatalFailure()) return;
-    }
-  }
-
- private:
-  // Behind a fault of the device nothing else can run.
-  static std::string fault_of(const Kernel& kernel, std::uint32_t seed) {
-    std::string fault;
-    const auto check = [&] { fault = check_attention(kernel, seed).fault(); };
-    [&] { ASSERT_NO_THROW(check()); }();
-    return fault;
-  }
-
-  std::vector<Spec> specs_;
 };
 
 constexpr const char* kLayouts[] = {R"("page_size":64)",
@@ -248,7 +222,7 @@ TEST_F(DecodeAttentionGpu, LongSequences) {
     const Kernel kernel = runtime().kernel(spec);
     const auto& attention = spec.decode_attention();
     const AttentionProblem problem = make_attention_problem(attention, {8300, 3, 700, 9000}, 7);
-    EXPECT_EQ(check_attention(kernel, problem, expected_attention(attention, problem)).fault(), "");
+    EXPECT_EQ(check_attention(kernel, problem).fault(), "");
     if (attention.kv.layout != KvLayout::kPaged) continue;
     EXPECT_EQ(run_attention_after_late_writes(kernel, problem), run_attention(kernel, problem));
   }

@@ -12,7 +12,7 @@
 #include "runtime/driver/context.h"
 #include "tests/decode_kernels/decode_kernels.h"
 #include "tests/gpu/gpu_fixture.h"
-#include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/device/device_memory.h"
 
 namespace heddle {
 namespace {

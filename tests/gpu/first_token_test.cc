@@ -14,7 +14,7 @@
 #include "runtime/driver/driver.h"
 #include "tests/gpu/primary_context.h"
 #include "tests/memory_only.h"
-#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/operations/gemm/data.h"
 
 namespace heddle {
 namespace {
@@ -74,10 +74,10 @@ class FirstTokenGpu : public testing::Test {
   }
 
   // Launches and compares with FP64.
-  static void check(const GemmKernel& kernel, GemmProblem& problem, std::int64_t m) {
+  static void check(const GemmKernel& kernel, GemmData& problem, std::int64_t m) {
     problem.renew_workspace(kernel);
     problem.make_reference(m, true);
-    problem.poison_output(m);
+    problem.poison_output();
     kernel.launch(problem.args(m), problem.stream().get());
     problem.stream().synchronize();
     EXPECT_LT(problem.relative_error(m), kErrorLimit) << "M = " << m;
@@ -96,7 +96,7 @@ TEST_F(FirstTokenGpu, GeneralAndFinalKernelsCompute) {
     const Spec spec = Spec::from_gemm(gemm);
     SCOPED_TRACE(spec.canonical_json());
     Runtime runtime(options_);
-    GemmProblem problem(gemm, kMostM);
+    GemmData problem(gemm, kMostM);
     const Preparation preparation = prepare_and_hold(runtime, spec);
     const KernelRequest& request = preparation.requests()[0];
     const GemmKernel before(request.kernel(problem.stream().get()));
@@ -117,7 +117,7 @@ TEST_F(FirstTokenGpu, AGraphKeepsTheGeneralKernel) {
   const GemmSpec gemm = wide(1024, 4096);
   const Spec spec = Spec::from_gemm(gemm);
   Runtime runtime(options_);
-  GemmProblem problem(gemm, kMostM);
+  GemmData problem(gemm, kMostM);
   problem.make_reference(kM, true);
   const Preparation preparation = prepare_and_hold(runtime, spec);
   const cuda::CUstream stream = problem.stream().get();
@@ -138,11 +138,11 @@ TEST_F(FirstTokenGpu, AGraphKeepsTheGeneralKernel) {
   const Kernel best = runtime.kernel(spec, stream);
   EXPECT_NE(&best.plan(), &general.plan());
   for (int round = 0; round < 3; ++round) {
-    problem.poison_output(kM);
+    problem.poison_output();
     cuda::check(cu().cuGraphLaunch(exec, stream), "cuGraphLaunch");
     problem.stream().synchronize();
     EXPECT_LT(problem.relative_error(kM), kErrorLimit) << "of the graph";
-    problem.poison_output(kM);
+    problem.poison_output();
     GemmKernel(best).launch(problem.args(kM), stream);
     problem.stream().synchronize();
     EXPECT_LT(problem.relative_error(kM), kErrorLimit) << "with the same workspace";

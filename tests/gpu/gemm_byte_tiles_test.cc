@@ -4,7 +4,7 @@
 #include "runtime/driver/context.h"
 #include "tests/gpu/byte_cases.h"
 #include "tests/gpu/gemm_fixture.h"
-#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/operations/gemm/data.h"
 
 namespace heddle {
 namespace {
@@ -84,14 +84,14 @@ TEST_P(ByteTilesGpu, GivesTheBitsOfWgmma) {
     const std::vector<Plan> plans{plan_of(one.spec, {m}), plan_of(older, {m})};
     if (only_makes(plans)) continue;
     const cuda::CurrentContext context;
-    GemmProblem problem(one.spec, m);
+    GemmData problem(one.spec, m);
     std::vector<std::vector<std::uint8_t>> outputs;
     for (const Plan& plan : plans) {
       const GemmKernel kernel(runtime().load(plan));
       problem.renew_workspace(kernel);
-      problem.poison_output(m);
+      problem.poison_output();
       kernel.launch(problem.args(m), problem.stream().get());
-      outputs.push_back(read_output(problem, m));
+      outputs.push_back(problem.read_output(m));
     }
     EXPECT_EQ(outputs[0], outputs[1]) << plans[1].spec.canonical_json() << " M = " << m;
   }

@@ -17,7 +17,7 @@
 #include "tests/gpu/kernel_rotation.h"
 #include "tests/gpu/rotate.h"
 #include "tests/planned_kernel.h"
-#include "tools/gpu_harness/gemm_check.h"
+#include "tools/gpu_harness/operations/gemm/check.h"
 
 namespace heddle {
 
@@ -81,7 +81,7 @@ class GemmGpu : public OnGpu {
     ASSERT_TRUE(kernel) << full.canonical_json();
     plan.kernels = {*kernel};
     if (only_makes(std::vector{plan})) return;
-    expect_passed(full, run_gemm(GemmKernel(runtime().load(plan)), m_list));
+    expect_passed(full, run_gemm(GemmKernel(runtime().load(plan)), {m_list}));
   }
   // With those kernels alone that serve an M of the list: others need not be compiled.
   static Plan plan_of(const GemmSpec& spec, const std::vector<std::int64_t>& m_list) {
@@ -114,17 +114,15 @@ class GemmGpu : public OnGpu {
     ASSERT_FALSE(m_list.empty() || plan.kernels.empty()) << plan.spec.canonical_json();
     if (only_makes(std::vector{plan})) return;
     const GemmSpec& spec = plan.spec.gemm();
-    GemmCheckOptions options;
+    CheckOptions options{m_list};
     options.cublas = !spec.epilogue.bias && !spec.epilogue.residual && !spec.epilogue.gated &&
                      !spec.output && spec.epilogue.activation == Activation::kNone;
-    expect_passed(plan.spec, run_gemm(GemmKernel(runtime().load(plan)), m_list, options));
+    expect_passed(plan.spec, run_gemm(GemmKernel(runtime().load(plan)), options));
   }
-  static void expect_passed(const Spec& spec, const std::vector<GemmCheck>& checks) {
-    for (const GemmCheck& check : checks) {
+  static void expect_passed(const Spec& spec, const std::vector<Check>& checks) {
+    for (const Check& check : checks) {
       SCOPED_TRACE(spec.canonical_json() + " M = " + std::to_string(check.m));
-      EXPECT_TRUE(check.passed()) << "error " << check.error << ", limit " << check.limit
-                                  << ", guards " << check.guards_intact << ", repeatable "
-                                  << check.repeatable;
+      EXPECT_EQ(check.fault(), "");
       // A few outputs are too few for a ratio of two roundings.
       if (check.cublas_error && check.m * spec.gemm().shape.n >= 1000) {
         EXPECT_LE(check.error, kErrorRatio * *check.cublas_error);

@@ -7,7 +7,7 @@
 #include "stream/config.h"
 #include "tests/byte_gemm.h"
 #include "tests/gpu/gemm_fixture.h"
-#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/operations/gemm/data.h"
 
 namespace heddle {
 namespace {
@@ -163,14 +163,14 @@ TEST_F(StreamBytesGpu, GivesTheBitsOfWgmma) {
     for (const int split : {1, 4}) plans.push_back(plan_of(streamed_bytes(spec, split), {m}));
     if (only_makes(plans)) continue;
     const cuda::CurrentContext context;
-    GemmProblem problem(spec, 16);
+    GemmData problem(spec, 16);
     std::vector<std::vector<std::uint8_t>> outputs;
     for (const Plan& plan : plans) {
       const GemmKernel kernel(runtime().load(plan));
       problem.renew_workspace(kernel);
-      problem.poison_output(m);
+      problem.poison_output();
       kernel.launch(problem.args(m), problem.stream().get());
-      outputs.push_back(read_output(problem, m));
+      outputs.push_back(problem.read_output(m));
     }
     for (std::size_t i = 1; i < outputs.size(); ++i) {
       EXPECT_EQ(outputs[0], outputs[i]) << plans[i].spec.canonical_json() << " M = " << m;

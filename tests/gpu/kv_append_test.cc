@@ -2,40 +2,22 @@
 // GPU.
 #include <gtest/gtest.h>
 
-#include "tests/gpu/gpu_fixture.h"
-#include "tests/gpu/pairwise.h"
+#include "tests/gpu/operation_fixture.h"
 #include "tests/gpu/rotate.h"
-#include "tools/gpu_harness/kv_append_check.h"
+#include "tools/gpu_harness/operations/kv_append/check.h"
 
 namespace heddle {
 namespace {
 
-class KvAppendGpu : public OnGpu {
+class KvAppendGpu : public OperationGpu {
  protected:
-  bool makes_kernels() const override { return true; }
   void add(const std::string& kv, const std::string& more = "", int heads = 4, int head_dim = 64) {
-    const bool bf16 = target().arch() >= 80 && specs_.size() % 2 == 1;
-    specs_.push_back(
+    const bool bf16 = target().arch() >= 80 && added() % 2 == 1;
+    OperationGpu::add(
         Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":)" + std::to_string(heads) +
                     R"(,"head_dim":)" + std::to_string(head_dim) + R"(},"activation":{"dtype":")" +
                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}"));
   }
-
-  // For so many specs as have every pair of values all kernels are made at the same time; then each
-  // one runs.
-  void TearDown() override {
-    if (IsSkipped()) return;
-    const std::vector<Spec> specs = pairwise(specs_);
-    if (only_makes(specs)) return OnGpu::TearDown();
-    const std::vector<Kernel> kernels = runtime().prepare(specs);
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      EXPECT_EQ(run_kv_append(kernels[i], static_cast<std::uint32_t>(i)).fault(), "")
-          << specs[i].canonical_json();
-    }
-  }
-
- private:
-  std::vector<Spec> specs_;
 };
 
 constexpr const char* kCacheLayouts[] = {
@@ -172,10 +154,10 @@ TEST_F(KvAppendGpu, EveryBatchWithQuery) {
       R"("query":{"heads":32},"norm":{"epsilon":1e-6}})");
   if (only_makes({spec})) return;
   const Kernel kernel = runtime().kernel(spec);
-  EXPECT_EQ(run_kv_append(kernel, prefill_shape(3000)).fault(), "");
-  EXPECT_EQ(run_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
-  EXPECT_EQ(run_kv_append(kernel, decode_shape(64, 1000, 3)).fault(), "");
-  EXPECT_EQ(run_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, prefill_shape(3000)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, decode_shape(64, 1000, 3)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
 }
 
 TEST_F(KvAppendGpu, EveryPageSize) {
@@ -191,9 +173,9 @@ TEST_F(KvAppendGpu, EveryBatch) {
                   R"("activation":{"dtype":"fp16"},"kv":{},"rope":{"pairing":"neox"}})");
   if (only_makes({spec})) return;
   const Kernel kernel = runtime().kernel(spec);
-  EXPECT_EQ(run_kv_append(kernel, prefill_shape(1000)).fault(), "");
-  EXPECT_EQ(run_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
-  EXPECT_EQ(run_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, prefill_shape(1000)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
+  EXPECT_EQ(check_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
 }
 
 TEST_F(KvAppendGpu, EveryBatchWithScalesPerChannel) {
@@ -206,8 +188,8 @@ TEST_F(KvAppendGpu, EveryBatchWithScalesPerChannel) {
                   R"("activation":{"dtype":"fp16"},"kv":{"k":{"granularity":"channel"}}})");
   if (only_makes({channel, small_heads})) return;
   const Kernel by_channel = runtime().kernel(channel);
-  EXPECT_EQ(run_kv_append(by_channel, prefill_shape(1000)).fault(), "");
-  EXPECT_EQ(run_kv_append(by_channel, decode_shape(130, 200, 4)).fault(), "");
+  EXPECT_EQ(check_kv_append(by_channel, prefill_shape(1000)).fault(), "");
+  EXPECT_EQ(check_kv_append(by_channel, decode_shape(130, 200, 4)).fault(), "");
   // More sequences than the search takes in one step, most of them with nothing new.
   const Kernel small = runtime().kernel(small_heads);
   KvAppendShape many;
@@ -215,7 +197,7 @@ TEST_F(KvAppendGpu, EveryBatchWithScalesPerChannel) {
     many.new_tokens.push_back(i % 5 == 0 ? i % 90 : 0);
     many.lengths.push_back(many.new_tokens.back() + i % 70);
   }
-  EXPECT_EQ(run_kv_append(small, many).fault(), "");
+  EXPECT_EQ(check_kv_append(small, many).fault(), "");
 }
 
 }  // namespace

@@ -13,10 +13,10 @@
 #include "runtime/driver/driver.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tests/gpu/primary_context.h"
-#include "tools/gpu_harness/gemm_check.h"
-#include "tools/gpu_harness/gemm_problem.h"
-#include "tools/gpu_harness/graph_timer.h"
-#include "tools/gpu_harness/launch_overhead.h"
+#include "tools/gpu_harness/operations/gemm/check.h"
+#include "tools/gpu_harness/operations/gemm/data.h"
+#include "tools/gpu_harness/timing/graph_timer.h"
+#include "tools/gpu_harness/timing/launch_overhead.h"
 
 namespace heddle {
 namespace {
@@ -61,10 +61,10 @@ TEST_F(LaunchGpu, RunsInsideAGraph) {
   Runtime runtime(memory_only());
   const PrimaryContext context;
   const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(small_spec()));
-  GemmProblem problem(kernel, 64);
+  GemmData problem(kernel, 64);
   for (const std::int64_t m : {1, 20, 64}) {
     problem.make_reference(m, true);
-    problem.poison_output(m);
+    problem.poison_output();
     time_in_graph(problem.stream(), 2, 1,
                   [&](int) { kernel.launch(problem.args(m), problem.stream().get()); });
     EXPECT_LT(problem.relative_error(m), 5e-4) << "M = " << m;
@@ -82,7 +82,7 @@ TEST_F(LaunchGpu, ReadsWhatTheKernelBeforeHasWritten) {
   for (const Path path : {Path::kAmpere, Path::kAuto}) {
     spec.path = path;
     const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(spec));
-    const GemmProblem problem(kernel, 64);
+    const GemmData problem(kernel, 64);
     const OwnedStream& stream = problem.stream();
     for (const std::int64_t m : {1, 16, 64}) {
       const auto bytes = static_cast<std::size_t>(2 * m * spec.shape.n);
@@ -114,8 +114,8 @@ TEST_F(LaunchGpu, RefusesBadArgumentsAndWritesNothing) {
   Runtime runtime(memory_only());
   const PrimaryContext context;
   const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(small_spec()));
-  GemmProblem problem(kernel, 64);
-  problem.poison_output(64);
+  GemmData problem(kernel, 64);
+  problem.poison_output();
   const Stream stream = problem.stream().get();
   GemmArgs args = problem.args(0);
   EXPECT_EQ(code_of(kernel, args, stream), "launch.m");
@@ -143,21 +143,23 @@ TEST_F(LaunchGpu, AWarmCacheNeedsNoCompiler) {
   RuntimeOptions options;
   options.cache_dir = folder;
   const GemmSpec spec = small_spec();
-  EXPECT_TRUE(
-      run_gemm(*std::make_unique<Runtime>(options), Spec::from_gemm(spec), {1})[0].passed());
+  const auto fault = [&](Runtime& runtime, const std::vector<std::int64_t>& m_list) {
+    return run_gemm(runtime.kernel<GemmKernel>(Spec::from_gemm(spec)), {m_list}).back().fault();
+  };
+  EXPECT_EQ(fault(*std::make_unique<Runtime>(options), {1}), "");
   Runtime warm(options);
   for (const BuildResult& result :
        warm.build(render_all(resolve(Spec::from_gemm(spec), warm.device_target())))) {
     EXPECT_TRUE(result.hit) << result.kernel_name;
   }
-  EXPECT_TRUE(run_gemm(warm, Spec::from_gemm(spec), {1, 33})[1].passed());
+  EXPECT_EQ(fault(warm, {1, 33}), "");
   std::filesystem::remove_all(folder);
 }
 
 constexpr double kMostOverhead = 1.06;  // times a bare launch
 
 // The best of several: what else the host does only adds to it.
-LaunchOverhead best_overhead(Runtime& runtime, const GemmKernel& kernel, const GemmProblem& problem,
+LaunchOverhead best_overhead(Runtime& runtime, const GemmKernel& kernel, const GemmData& problem,
                              std::int64_t m) {
   LaunchOverhead best{1e9, 1};
   for (int i = 0; i < 9 && best.launch_us >= kMostOverhead * best.bare_launch_us; ++i) {
@@ -178,7 +180,7 @@ TEST_F(LaunchGpu, CostsTheHostWhatABareLaunchDoes) {
   for (const Path path : {Path::kAmpere, Path::kAuto}) {
     spec.path = path;
     const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(spec));
-    const GemmProblem problem(kernel, 64);
+    const GemmData problem(kernel, 64);
     for (const std::int64_t m : {1, 16, 64}) {
       const LaunchOverhead cost = best_overhead(runtime, kernel, problem, m);
       const PlannedKernel& launched = kernel.plan().kernels[kernel.plan().kernel_for(m)];

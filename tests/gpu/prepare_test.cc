@@ -8,7 +8,7 @@
 #include "runtime/driver/driver.h"
 #include "tests/gpu/primary_context.h"
 #include "tests/memory_only.h"
-#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/operations/gemm/data.h"
 
 namespace heddle {
 namespace {
@@ -73,9 +73,9 @@ TEST_F(PrepareGpu, AMissInACaptureLeavesItValid) {
 TEST_F(PrepareGpu, TheFirstLaunchMayBeInACapture) {
   Runtime runtime(memory_only());
   const GemmKernel kernel(runtime.prepare({gemm_spec(8)})[0]);
-  GemmProblem problem(kernel, 8);
+  GemmData problem(kernel, 8);
   problem.make_reference(5, true);
-  problem.poison_output(5);
+  problem.poison_output();
   problem.stream().synchronize();
   const cuda::CUstream stream = problem.stream().get();
   const auto global = static_cast<cuda::CUstreamCaptureMode>(0);
@@ -127,9 +127,9 @@ TEST_F(PrepareGpu, LoadingInTheBackgroundLeavesACaptureValid) {
 TEST_F(PrepareGpu, WhatWasRequestedComputes) {
   Runtime runtime(memory_only());
   const GemmKernel kernel(runtime.request(gemm_spec(8)).wait());
-  GemmProblem problem(kernel, 8);
+  GemmData problem(kernel, 8);
   problem.make_reference(5, true);
-  problem.poison_output(5);
+  problem.poison_output();
   kernel.launch(problem.args(5), problem.stream().get());
   problem.stream().synchronize();
   EXPECT_LT(problem.relative_error(5), 5e-4);
@@ -143,9 +143,9 @@ TEST_F(PrepareGpu, TwoDevices) {
   for (const int device : {0, 1, 0}) {
     const PrimaryContext context(device);
     const GemmKernel kernel(runtime.prepare({gemm_spec(8)})[0]);
-    GemmProblem problem(kernel, 8);
+    GemmData problem(kernel, 8);
     problem.make_reference(8, true);
-    problem.poison_output(8);
+    problem.poison_output();
     kernel.launch(problem.args(8), problem.stream().get());
     problem.stream().synchronize();
     EXPECT_LT(problem.relative_error(8), 5e-4) << "device " << device;

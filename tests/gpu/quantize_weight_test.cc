@@ -2,8 +2,7 @@
 // host. Skips where there is no GPU.
 #include <gtest/gtest.h>
 
-#include "tests/gpu/weight_op_fixture.h"
-#include "tools/gpu_harness/quantize_check.h"
+#include "tests/gpu/operation_fixture.h"
 
 namespace heddle {
 namespace {
@@ -11,9 +10,6 @@ namespace {
 class QuantizeWeightGpu : public WeightOpGpu {
  protected:
   void add(const WeightOpSpec& spec) { add_both(Op::kQuantizeWeight, spec); }
-  void run(const Kernel& kernel, std::uint32_t seed) override {
-    EXPECT_EQ(run_quantize_weight(kernel, seed).fault(), "");
-  }
 };
 
 WeightOpSpec quantize_spec(std::int64_t n, std::int64_t k, int group) {

@@ -11,8 +11,8 @@
 #include "checkpoint/modules/config.h"
 #include "checkpoint/plan/fused_layer.h"
 #include "tests/checkpoint/test_util.h"
-#include "tests/gpu/weight_op_fixture.h"
-#include "tools/gpu_harness/repack_check.h"
+#include "tests/gpu/operation_fixture.h"
+#include "tools/gpu_harness/operations/weight_ops/packing.h"
 
 namespace heddle {
 namespace {
@@ -20,9 +20,6 @@ namespace {
 class RepackGpu : public WeightOpGpu {
  protected:
   void add(const WeightOpSpec& spec) { WeightOpGpu::add(Op::kRepack, spec); }
-  void run(const Kernel& kernel, std::uint32_t seed) override {
-    EXPECT_EQ(run_repack(kernel, seed).fault(), "");
-  }
 };
 
 WeightOpSpec repack_spec(CheckpointFormat format, int bits, std::int64_t n, std::int64_t k,
@@ -198,7 +195,7 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   skip_without_gpu();
   const Spec spec = Spec::from_weight_op(Op::kRepack, op);
   if (IsSkipped() || only_makes({spec})) return;
-  EXPECT_EQ(run_repack(runtime().kernel(spec), tensors).fault(), "");
+  EXPECT_EQ(check_repack(runtime().kernel(spec), tensors).fault(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RepackGolden,

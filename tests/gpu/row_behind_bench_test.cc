@@ -1,6 +1,5 @@
-#include "tools/gpu_harness/row_behind_bench.h"
-
 #include "tests/gpu/gemm_fixture.h"
+#include "tools/gpu_harness/operations/row_transform/behind_bench.h"
 
 namespace heddle {
 namespace {

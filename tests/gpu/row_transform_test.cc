@@ -1,10 +1,8 @@
 // row_transform on the GPU, against FP64. Skips where there is no GPU.
 #include <gtest/gtest.h>
 
-#include "tests/gpu/gpu_fixture.h"
 #include "tests/gpu/kernel_rotation.h"
-#include "tests/gpu/pairwise.h"
-#include "tools/gpu_harness/row_check.h"
+#include "tests/gpu/operation_fixture.h"
 
 namespace heddle {
 namespace {
@@ -67,9 +65,9 @@ class RowTransformGpu : public OnGpu {
     if (only_makes(plans)) return OnGpu::TearDown();
     make(plans);
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      const RowTransformKernel kernel(runtime().load(plans[i]));
+      const Kernel kernel = runtime().load(plans[i]);
       for (const std::int64_t m : rows[i]) {
-        EXPECT_EQ(check_rows(kernel, m, static_cast<std::uint32_t>(i)).fault(), "")
+        EXPECT_EQ(fault_of(kernel, {{m}, static_cast<std::uint32_t>(i)}), "")
             << plans[i].spec.canonical_json() << ", M = " << m;
       }
     }

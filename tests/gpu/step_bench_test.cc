@@ -1,6 +1,6 @@
 // What `heddle bench --step` runs: a whole decode step whose outputs are all written and finite,
 // and whose graph gives the same bits as its launches one by one. bench_step() itself checks both.
-#include "tools/gpu_harness/step_bench.h"
+#include "tools/gpu_harness/step/step_bench.h"
 
 #include "tests/gpu/gemm_fixture.h"
 #include "tests/tools/step_model.h"

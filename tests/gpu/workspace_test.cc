@@ -9,9 +9,9 @@
 #include "heddle/gemm.h"
 #include "runtime/driver/context.h"
 #include "tests/gpu/gpu_fixture.h"
-#include "tools/gpu_harness/attention_device.h"
-#include "tools/gpu_harness/attention_problem.h"
-#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/operations/decode_attention/device.h"
+#include "tools/gpu_harness/operations/decode_attention/problem.h"
+#include "tools/gpu_harness/operations/gemm/data.h"
 
 namespace heddle {
 namespace {
@@ -49,7 +49,7 @@ TEST_F(WorkspaceGpu, GemmAndAttentionInTurnsGiveTheBitsThatTheyGiveAlone) {
   const auto attention = runtime().kernel<DecodeAttentionKernel>(spec);
   const AttentionProblem attended =
       make_attention_problem(spec.decode_attention(), {3000, 1, 0, 2047}, 1);
-  const GemmProblem multiplied(gemm, 64);
+  const GemmData multiplied(gemm, 64);
   const OwnedStream& stream = multiplied.stream();
   const DeviceAttention device(resolve(spec, target()), attended, stream);
   DecodeAttentionArgs attention_args = device.args();

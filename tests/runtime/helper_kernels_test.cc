@@ -1,4 +1,4 @@
-#include "tools/gpu_harness/helper_kernels.h"
+#include "tools/gpu_harness/device/helper_kernels.h"
 
 #include <gtest/gtest.h>
 

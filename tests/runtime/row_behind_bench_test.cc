@@ -1,6 +1,5 @@
-#include "tools/gpu_harness/row_behind_bench.h"
-
 #include "tests/runtime/fake_device.h"
+#include "tools/gpu_harness/operations/row_transform/behind_bench.h"
 
 namespace heddle {
 namespace {

@@ -1,5 +1,5 @@
 // A decode step against the fake driver, whose launches take a microsecond each and write nothing.
-#include "tools/gpu_harness/step_bench.h"
+#include "tools/gpu_harness/step/step_bench.h"
 
 #include "tests/runtime/fake_device.h"
 #include "tests/tools/step_model.h"

@@ -1,4 +1,4 @@
-#include "tools/heddle/attention_loads.h"
+#include "tools/heddle/run/attention_loads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "tools/heddle/bench_report.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 
 #include "heddle/target.h"
 #include "tests/planned_kernel.h"
+#include "tools/gpu_harness/operations/gemm/report.h"
+#include "tools/heddle/run/rows.h"
 
 namespace heddle {
 namespace {
@@ -52,7 +52,7 @@ GemmBenchReport report() {
 }
 
 TEST(BenchReport, RowsNameTheirSpecAndCompareWithTheFloorAndTheBaseline) {
-  const nlohmann::ordered_json json = bench_json(report(), two_specs());
+  const nlohmann::ordered_json json = bench_json(gemm_report(report(), two_specs()), "h200");
   EXPECT_EQ(json["device"], "h200");
   EXPECT_EQ(json["floor_launch_us"], 1.5);
   EXPECT_EQ(json["floor_tflops"], 790);
@@ -76,17 +76,18 @@ TEST(BenchReport, RowsNameTheirSpecAndCompareWithTheFloorAndTheBaseline) {
 TEST(BenchReport, AChainIsComparedWithTheStreamOfItsBytes) {
   GemmBenchReport chained = report();
   chained.chain = {{1, 30, 100e6}};
-  const nlohmann::ordered_json json = bench_json(chained, two_specs());
+  const nlohmann::ordered_json json = bench_json(gemm_report(chained, two_specs()), "h200");
   ASSERT_EQ(json["chain"].size(), 1U);
   EXPECT_EQ(json["chain"][0]["m"], 1);
   EXPECT_EQ(json["chain"][0]["us"], 30);
   EXPECT_DOUBLE_EQ(json["chain"][0]["stream_us"].get<double>(), 25);
-  EXPECT_NE(bench_text(chained, two_specs()).find("all 2 back to back, M = 1: 30.0 us, 1.20 times"),
+  EXPECT_NE(bench_text(gemm_report(chained, two_specs()))
+                .find("all 2 back to back, M = 1: 30.0 us, 1.20 times"),
             std::string::npos);
 }
 
 TEST(BenchReport, TheTableHasALineForEachRow) {
-  const std::string text = bench_text(report(), two_specs());
+  const std::string text = bench_text(gemm_report(report(), two_specs()));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_NE(text.find("4096 x 2048   1  tiles   4.0  2000       2.0     2.00    1755          -"),
             std::string::npos)

@@ -1,4 +1,4 @@
-#include "tools/gpu_harness/decode_step.h"
+#include "tools/gpu_harness/step/decode_step.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "heddle/error.h"
 #include "tests/tools/step_model.h"
-#include "tools/gpu_harness/gemm_floor.h"
-#include "tools/gpu_harness/step_bytes.h"
+#include "tools/gpu_harness/operations/gemm/floor.h"
+#include "tools/gpu_harness/step/step_part.h"
 
 namespace heddle {
 namespace {
@@ -140,7 +140,7 @@ TEST(StepBytes, CountsWhatEachLaunchMovesOnce) {
   for (const Spec& spec : step.kernels) {
     const double wanted = spec.op() == Op::kGemm ? traffic_bytes(spec.gemm(), load.sequences)
                                                  : expected.at(spec.name());
-    EXPECT_EQ(step_bytes(spec, load), wanted) << spec.name();
+    EXPECT_EQ(step_part_of(spec).bytes(spec, load), wanted) << spec.name();
   }
 }
 

@@ -1,4 +1,4 @@
-#include "tools/heddle/explain_report.h"
+#include "tools/heddle/plan/explain_report.h"
 
 #include <gtest/gtest.h>
 

@@ -10,13 +10,13 @@
 #include "heddle/weights.h"
 #include "tests/attention_spec.h"
 #include "tests/byte_gemm.h"
-#include "tools/gpu_harness/bench_cache.h"
-#include "tools/gpu_harness/gemm_floor.h"
-#include "tools/gpu_harness/graph_timer.h"
-#include "tools/gpu_harness/launch_overhead.h"
-#include "tools/gpu_harness/median.h"
-#include "tools/gpu_harness/stored_scale.h"
-#include "tools/gpu_harness/weight_copies.h"
+#include "tools/gpu_harness/numbers/stored_scale.h"
+#include "tools/gpu_harness/operations/decode_attention/bench_cache.h"
+#include "tools/gpu_harness/operations/gemm/floor.h"
+#include "tools/gpu_harness/operations/gemm/weight_copies.h"
+#include "tools/gpu_harness/timing/graph_timer.h"
+#include "tools/gpu_harness/timing/launch_overhead.h"
+#include "tools/gpu_harness/timing/median.h"
 
 namespace heddle {
 namespace {

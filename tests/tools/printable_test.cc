@@ -1,8 +1,8 @@
-#include "tools/heddle/printable.h"
+#include "tools/heddle/shared/printable.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/heddle/table.h"
+#include "tools/heddle/shared/table.h"
 
 namespace heddle {
 namespace {

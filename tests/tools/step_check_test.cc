@@ -1,4 +1,4 @@
-#include "tools/gpu_harness/step_check.h"
+#include "tools/gpu_harness/step/step_check.h"
 
 #include <gtest/gtest.h>
 

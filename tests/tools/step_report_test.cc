@@ -1,4 +1,4 @@
-#include "tools/heddle/step_report.h"
+#include "tools/heddle/run/step_report.h"
 
 #include <gtest/gtest.h>
 

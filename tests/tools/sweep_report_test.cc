@@ -1,4 +1,4 @@
-#include "tools/heddle/sweep_report.h"
+#include "tools/heddle/run/sweep_report.h"
 
 #include <gtest/gtest.h>
 

@@ -53,7 +53,7 @@ class HelpTest(CommandTest):
     def test_what_others_call_it_is_answered_with_words_of_heddle(self):
         rows = []
         for path, start in (("generator/spec/near_miss.cc", "kOtherNames[] = {"),
-                            ("tools/heddle/command_line.cc", "kOtherWords[] = {")):
+                            ("tools/heddle/shared/command_line.cc", "kOtherWords[] = {")):
             text = (ROOT / path).read_text(encoding="utf-8")
             table = text.split(start)[1].split("\n};")[0]
             found = re.findall(r'\{"([a-z0-9*]+)", \{([^}]*)\}\},', table)

@@ -1,5 +1,5 @@
 // The command of a wheel finds the NVRTC that another wheel has put beside it.
-#include "tools/heddle/wheel_nvrtc.h"
+#include "tools/heddle/cache/wheel_nvrtc.h"
 
 #include <gtest/gtest.h>
 

@@ -6,12 +6,12 @@
 
 #include "heddle/error.h"
 #include "heddle/version.h"
-#include "tools/heddle/command_line.h"
-#include "tools/heddle/commands.h"
-#include "tools/heddle/ended_by_signal.h"
-#include "tools/heddle/errors.h"
-#include "tools/heddle/options.h"
-#include "tools/heddle/output.h"
+#include "tools/heddle/shared/command_line.h"
+#include "tools/heddle/shared/commands.h"
+#include "tools/heddle/shared/ended_by_signal.h"
+#include "tools/heddle/shared/errors.h"
+#include "tools/heddle/shared/options.h"
+#include "tools/heddle/shared/output.h"
 
 namespace heddle {
 namespace {

@@ -10,11 +10,11 @@
 #include "heddle/error.h"
 #include "tests/generator/tuned/tables.h"
 #include "tests/temporary_folder.h"
-#include "tools/heddle/calibrate_report.h"
-#include "tools/heddle/interrupt.h"
-#include "tools/heddle/tune_options.h"
-#include "tools/heddle/tune_report.h"
-#include "tools/heddle/tuned_file.h"
+#include "tools/heddle/run/calibrate_report.h"
+#include "tools/heddle/run/tune_options.h"
+#include "tools/heddle/run/tune_report.h"
+#include "tools/heddle/run/tuned_file.h"
+#include "tools/heddle/shared/interrupt.h"
 
 namespace heddle {
 namespace {

@@ -1,0 +1,185 @@
+#include "tools/heddle/plan/explain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "generator/families/registry.h"
+#include "generator/planner/candidates.h"
+#include "generator/planner/choose.h"
+#include "generator/planner/measured_costs.h"
+#include "tools/heddle/shared/table.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+const PlannedKernel& kernel_of(const CandidatePlan& candidate) {
+  return candidate.plan.kernels.front();
+}
+
+// What tells the row from others: the plan's own, or the same configuration for fewer tokens.
+std::string mark_of(const Explanation& one, std::size_t place) {
+  if (place == one.chosen) return "the plan's";
+  const PlannedKernel& kernel = kernel_of(one.candidates[place]);
+  if (!is_same_configuration(kernel, kernel_of(one.candidates[one.chosen]))) return "";
+  return fmt::format("the same for M {} to {} alone", kernel.size_min, kernel.size_max);
+}
+
+std::string grid_text(const KernelLaunch& launch) {
+  std::string text = fmt::format("{} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
+  if (launch.cluster > 1) text += fmt::format(" by {}", launch.cluster);
+  return text;
+}
+
+std::vector<std::string> row_of(const Explanation& one, std::size_t place,
+                                const MeasuredUs& measured) {
+  const CandidatePlan& candidate = one.candidates[place];
+  const PlannedKernel& kernel = kernel_of(candidate);
+  std::vector<std::string> cells{fmt::format("{}", place + 1), std::string(kernel.family->name()),
+                                 kernel_label(kernel), fmt::format("{:.2f}", candidate.us)};
+  if (!measured.empty()) {
+    const auto found = measured.find(place);
+    cells.push_back(found == measured.end() ? "-" : fmt::format("{:.2f}", found->second));
+  }
+  cells.push_back(grid_text(candidate.plan.launch(0, {one.m})));
+  cells.push_back(fmt::format("{}", kernel.threads));
+  cells.push_back(fmt::format("{}", kernel.shared_bytes));
+  cells.push_back(fmt::format("{}", register_budget(kernel, candidate.plan.target)));
+  cells.push_back(mark_of(one, place));
+  return cells;
+}
+
+ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredUs& measured) {
+  const CandidatePlan& candidate = one.candidates[place];
+  const PlannedKernel& kernel = kernel_of(candidate);
+  const KernelLaunch launch = candidate.plan.launch(0, {one.m});
+  ordered_json json = {{"place", place + 1},
+                       {"family", kernel.family->name()},
+                       {"kernel", kernel_label(kernel)},
+                       {"m", {kernel.size_min, kernel.size_max}},
+                       {"predicted_us", candidate.us}};
+  const auto found = measured.find(place);
+  if (found != measured.end()) json["measured_us"] = found->second;
+  json["grid"] = {launch.grid_x, launch.grid_y, launch.grid_z};
+  json["cluster"] = launch.cluster;
+  json["threads"] = kernel.threads;
+  json["blocks_per_sm"] = kernel.blocks_per_sm;
+  json["shared_bytes"] = kernel.shared_bytes;
+  json["registers"] = register_budget(kernel, candidate.plan.target);
+  json["chosen"] = place == one.chosen;
+  return json;
+}
+
+std::string source_of_costs(const Plan& plan, const GemmFamily& family) {
+  return has_measured_costs(plan, family) ? fmt::format("table {}", plan.costs->gpu) : "built in";
+}
+
+// How far the plan's kernel is from the fastest that was measured.
+std::string measured_text(const Explanation& one, const MeasuredUs& measured) {
+  if (measured.empty()) return "";
+  const auto best =
+      std::min_element(measured.begin(), measured.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (best->first == one.chosen) return "Of those measured the plan's is the fastest.\n";
+  const double more = 100 * (measured.at(one.chosen) / best->second - 1);
+  return fmt::format("Of those measured place {} is the fastest; the plan's takes {:.1f} % more.\n",
+                     best->first + 1, more);
+}
+
+}  // namespace
+
+std::vector<std::size_t> shown_places(const Explanation& explanation, std::size_t most) {
+  std::vector<std::size_t> places(std::min(most, explanation.candidates.size()));
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (explanation.chosen >= places.size()) places.push_back(explanation.chosen);
+  return places;
+}
+
+MeasuredUs measured_us(const Sweep& sweep, const std::vector<std::size_t>& places) {
+  MeasuredUs measured;
+  for (const GemmTiming& row : sweep.rows) measured[places.at(row.spec)] = row.us;
+  return measured;
+}
+
+std::string explain_text(const Explanation& one, std::size_t most, const MeasuredUs& measured) {
+  std::vector<Column> columns{
+      {"PLACE", Align::kRight}, {"FAMILY"}, {"KERNEL"}, {"us", Align::kRight}};
+  if (!measured.empty()) columns.push_back({"MEASURED", Align::kRight});
+  columns.push_back({"GRID"});
+  columns.push_back({"THREADS", Align::kRight});
+  columns.push_back({"SHARED", Align::kRight});
+  columns.push_back({"REGISTERS", Align::kRight});
+  columns.push_back({""});
+  Table table(columns);
+  const std::vector<std::size_t> places = shown_places(one, most);
+  for (const std::size_t place : places) table.add_row(row_of(one, place, measured));
+  std::string text = fmt::format("M = {}: {} of {} candidates\n{}", one.m, places.size(),
+                                 one.candidates.size(), table.text());
+  const PlannedKernel& chosen = kernel_of(one.candidates[one.chosen]);
+  text += fmt::format("The plan has {} {} for M {} to {}: {}.\n", chosen.family->name(),
+                      kernel_label(chosen), one.chosen_range.min, one.chosen_range.max, one.why);
+  text += measured_text(one, measured);
+  for (const AbsentFamily& absent : one.absent) {
+    text += fmt::format("The family {} has no candidate: {}.\n", absent.family->name(), absent.why);
+  }
+  return text;
+}
+
+ordered_json explain_json(const Explanation& one, std::size_t most, const MeasuredUs& measured) {
+  auto rows = ordered_json::array();
+  for (const std::size_t place : shown_places(one, most)) {
+    rows.push_back(row_json(one, place, measured));
+  }
+  auto absent = ordered_json::array();
+  for (const AbsentFamily& family : one.absent) {
+    absent.push_back({{"family", family.family->name()}, {"why", family.why}});
+  }
+  return {{"m", one.m},
+          {"step", {one.step.min, one.step.max}},
+          {"candidates", one.candidates.size()},
+          {"rows", std::move(rows)},
+          {"chosen", row_json(one, one.chosen, measured)},
+          {"chosen_m", {one.chosen_range.min, one.chosen_range.max}},
+          {"why", one.why},
+          {"absent", std::move(absent)}};
+}
+
+std::string costs_text(const Plan& plan) {
+  Table table({{"FAMILY"}, {"COST"}, {"VALUE", Align::kRight}, {"UNIT"}, {"FROM"}, {"MEANING"}});
+  for (const GemmFamily* family : gemm_families()) {
+    const Costs values = costs_of(plan, *family);
+    const std::string from = source_of_costs(plan, *family);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const CostParameter& cost = family->cost_parameters()[i];
+      table.add_row({std::string(family->name()), std::string(cost.name),
+                     fmt::format("{:g}", values[i]), std::string(cost.unit), from,
+                     std::string(cost.meaning)});
+    }
+  }
+  return table.text();
+}
+
+ordered_json costs_json(const Plan& plan) {
+  ordered_json json = ordered_json::object();
+  for (const GemmFamily* family : gemm_families()) {
+    const Costs values = costs_of(plan, *family);
+    const std::string from = source_of_costs(plan, *family);
+    auto costs = ordered_json::array();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const CostParameter& cost = family->cost_parameters()[i];
+      costs.push_back({{"name", cost.name},
+                       {"value", values[i]},
+                       {"built_in", cost.value},
+                       {"from", from},
+                       {"unit", cost.unit},
+                       {"meaning", cost.meaning}});
+    }
+    json[std::string(family->name())] = std::move(costs);
+  }
+  return json;
+}
+
+}  // namespace heddle
