@@ -1,28 +1,53 @@
 // What the library knows of a configuration struct's members: their names and values, in order.
 //
-// It gives HEDDLE_FIELDS and HEDDLE_ENUM of templates/config/config.h their meaning on the host,
-// where host/config/config.h is found in place of that header.
+// It gives HEDDLE_FIELDS, HEDDLE_ENUM and HEDDLE_SPEC_ENUM of templates/config/config.h their
+// meaning on the host, where host/config/config.h is found in place of that header.
 #ifndef HEDDLE_GENERATOR_FAMILIES_FIELDS_H_
 #define HEDDLE_GENERATOR_FAMILIES_FIELDS_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "heddle/spec.h"
+
+namespace heddle::device {
+
+// By this argument a call finds the names of an enum's enumerators in this namespace, whichever one
+// the enum is of.
+struct DeviceNames {};
+
+}  // namespace heddle::device
+
 namespace heddle::families {
 
-// The `index`-th of names that a macro has listed as "a, b, c".
+// The `index`-th of names that a macro has listed as "a, b, c"; empty from their number on.
 constexpr std::string_view listed_name(std::string_view names, std::size_t index) {
-  for (; index > 0; --index) names.remove_prefix(names.find(',') + 1);
+  for (; index > 0; --index) {
+    const std::size_t comma = names.find(',');
+    if (comma == std::string_view::npos) return {};
+    names.remove_prefix(comma + 1);
+  }
   names = names.substr(0, names.find(','));
   while (!names.empty() && names.front() <= ' ') names.remove_prefix(1);
   while (!names.empty() && names.back() <= ' ') names.remove_suffix(1);
   return names;
+}
+
+// Whether these are an enum's first enumerators.
+template <class Enum>
+constexpr bool counts_up(std::initializer_list<Enum> enumerators) {
+  int next = 0;
+  for (const Enum value : enumerators) {
+    if (static_cast<int>(value) != next++) return false;
+  }
+  return true;
 }
 
 // Converts to any type: counts the members of an aggregate.
@@ -68,10 +93,21 @@ constexpr void visit_members(std::string_view names, Visitor&& visitor, Members&
   constexpr void visit_own(Call&& call) const {                                   \
     call(__VA_ARGS__);                                                            \
   }
-#define HEDDLE_ENUM(name, ...)                                          \
-  enum class name { __VA_ARGS__ };                                      \
-  constexpr std::string_view enumerators(name) { return #__VA_ARGS__; } \
-  constexpr std::string_view enumeration(name) { return #name; }
+#define HEDDLE_ENUM_NAMES(name, ...)                                                 \
+  constexpr std::string_view enumerators(name, DeviceNames) { return #__VA_ARGS__; } \
+  constexpr std::string_view enumeration(name, DeviceNames) { return #name; }
+#define HEDDLE_ENUM(name, ...)     \
+  enum class name { __VA_ARGS__ }; \
+  HEDDLE_ENUM_NAMES(name, __VA_ARGS__)
+#define HEDDLE_SPEC_ENUM(name, ...)                          \
+  using ::heddle::name;                                      \
+  HEDDLE_ENUM_NAMES(name, __VA_ARGS__)                       \
+  static_assert(                                             \
+      [] {                                                   \
+        using enum ::heddle::name;                           \
+        return ::heddle::families::counts_up({__VA_ARGS__}); \
+      }(),                                                   \
+      "HEDDLE_SPEC_ENUM lists a spec's enumerators in their order")
 
 #include "templates/config/config.h"
 
@@ -80,7 +116,7 @@ namespace heddle::families {
 // "kWeight" of ScaleMode::kWeight.
 template <class Enum>
 constexpr std::string_view enumerator_name(Enum value) {
-  return listed_name(enumerators(value), static_cast<std::size_t>(value));
+  return listed_name(enumerators(value, device::DeviceNames{}), static_cast<std::size_t>(value));
 }
 
 template <class T>
@@ -101,7 +137,8 @@ std::string initializer_text(const T& value, int indent) {
     });
     return text + std::string(static_cast<std::size_t>(indent), ' ') + "}";
   } else if constexpr (std::is_enum_v<T>) {
-    return std::string(enumeration(value)) + "::" + std::string(enumerator_name(value));
+    return std::string(enumeration(value, device::DeviceNames{})) +
+           "::" + std::string(enumerator_name(value));
   } else if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
   } else {

@@ -1,23 +1,10 @@
 #include "generator/families/gemm_config.h"
 
-#include "generator/families/device_activation.h"
 #include "generator/families/packed_layout.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {
 namespace {
-
-device::ZeroPoint device_zero_point(ZeroPoint zero) {
-  switch (zero) {
-    case ZeroPoint::kNone:
-      return device::ZeroPoint::kNone;
-    case ZeroPoint::kInt:
-      return device::ZeroPoint::kInt;
-    case ZeroPoint::kFloat:
-      break;
-  }
-  return device::ZeroPoint::kFloat;
-}
 
 std::string scale_class(DType dtype) {
   switch (dtype) {
@@ -62,7 +49,7 @@ device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& l
   device::PackedWeights weights{};
   weights.bits = layout.scale_offset / (2 * WeightLayout::kChunkK);
   copy_chunk(layout, weights);
-  weights.zero_point = device_zero_point(spec.weight.zero_point);
+  weights.zero_point = spec.weight.zero_point;
   // What decoding takes off an unsigned code.
   weights.fixed_bias = spec.weight.type == WeightType::kUint ? 1 << (spec.weight.bits - 1) : 0;
   weights.tensor_scale = spec.weight.tensor_scale;
@@ -85,7 +72,7 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
   const EpilogueSpec& epilogue = spec.epilogue;
   return {epilogue.bias ? bytes_of(spec.bias_dtype()) : 0,
           epilogue.residual,
-          device_activation(epilogue.activation),
+          epilogue.activation,
           epilogue.gated,
           epilogue.limit,
           bytes_of(spec.output_dtype()),

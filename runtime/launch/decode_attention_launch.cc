@@ -27,13 +27,6 @@ std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
                   kMostSequenceTokens);
 }
 
-void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
-  check_required(args.workspace, 0, "workspace");
-  if (args.workspace.bytes >= needed) return;
-  refuse_launch("launch.workspace", fmt::format("workspace has {} bytes; a launch needs {}",
-                                                args.workspace.bytes, needed));
-}
-
 // Checks what a launch asks of a contiguous cache.
 void check_contiguous(const Plan& plan, const DecodeAttentionArgs& args) {
   const auto& config = config_of<DecodeAttentionConfig>(plan.kernels.front());
@@ -68,7 +61,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
   validate(spec.kv, {shape.kv_heads, shape.head_dim}, args.cache, args.sequences);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(plan, args);
   check_tokens(spec, args.sequences, capacity_of(spec.kv, args.cache));
-  check_workspace(workspace_bytes, args);
+  check_workspace(args.workspace, workspace_bytes);
 }
 
 AttentionParameters decode_attention_parameters(const Plan& plan,

@@ -1,7 +1,5 @@
 #include "runtime/launch/gemm_launch.h"
 
-#include <fmt/core.h>
-
 #include <string>
 
 #include "generator/families/gemm_config.h"
@@ -15,14 +13,6 @@
 
 namespace heddle {
 namespace {
-
-void check_workspace(std::size_t needed, const GemmArgs& args) {
-  if (needed == 0) return;
-  check_required(args.workspace, 0, "workspace");
-  if (args.workspace.bytes >= needed) return;
-  refuse_launch("launch.workspace", fmt::format("workspace has {} bytes; M = {} needs {}",
-                                                args.workspace.bytes, args.m, needed));
-}
 
 // What validate() is to ask for: what this M needs, which takes a while to tell, unless there is
 // enough for every M.
@@ -59,7 +49,7 @@ void check_y_scales(const GemmSpec& spec, const GemmArgs& args) {
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args) {
   const GemmSpec& spec = plan.spec.gemm();
-  check_m({spec.shape.m_min, spec.shape.m_max}, args.m);
+  check_m(plan.spec.m_range(), args.m);
   const std::int64_t n = spec.shape.n;
   const std::int64_t k = spec.shape.k;
   const std::int64_t element = bytes_of(spec.activation);
@@ -79,7 +69,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_wanted(args.pre_scale, spec.pre_scale, byte_count(k, element), "pre_scale");
   check_wanted(args.permutation, spec.act_order, byte_count(k, sizeof(std::int32_t)),
                "permutation");
-  check_workspace(workspace_bytes, args);
+  check_workspace(args.workspace, workspace_bytes);
 }
 
 GemmArguments::GemmArguments(const Plan& plan, const GemmArgs& args) noexcept

@@ -89,6 +89,14 @@ void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, con
                 fmt::format("{} is given, but the kernel's spec has none", name));
 }
 
+void check_workspace(const DeviceInput& workspace, std::size_t needed) {
+  if (needed == 0) return;
+  check_required(workspace, 0, "workspace");
+  if (workspace.bytes >= needed) return;
+  refuse_launch("launch.workspace", fmt::format("workspace has {} bytes, and this launch needs {}",
+                                                workspace.bytes, needed));
+}
+
 void refuse_overlap(const char* one_name, const MemoryRows& one, const char* other_name,
                     const MemoryRows& other) {
   if (!overlap(one, other)) return;

@@ -27,6 +27,8 @@ void check_required(const DeviceInput& memory, std::size_t bytes, const char* na
 // silently ignoring it would give wrong results.
 void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, const char* name,
                   std::size_t alignment = kUsualAlignment);
+// As check_required(), but "launch.workspace" for fewer bytes than this launch needs; 0: none.
+void check_workspace(const DeviceInput& workspace, std::size_t needed);
 // Elements from a row of a matrix to the next; 0 stands for dense rows of `row` elements.
 inline std::int64_t stride_or_dense(std::int64_t stride, std::int64_t row) noexcept {
   return stride == 0 ? row : stride;

@@ -1,9 +1,8 @@
 #include "runtime/launch/row_transform_launch.h"
 
-#include <fmt/core.h>
-
 #include <cstdint>
 
+#include "generator/operations/launch_size.h"
 #include "heddle/weights.h"
 #include "runtime/launch/byte_pointers.h"
 #include "runtime/launch/group_scales.h"
@@ -16,12 +15,6 @@ namespace {
 // Precondition: Y has scales of groups.
 GroupScales group_scales(const RowTransformSpec& spec) noexcept {
   return {spec.groups(), spec.output.scale_dtype, spec.output.scale_layout};
-}
-
-void check_m(const RowShape& shape, std::int64_t m) {
-  if (m == 0 || (m >= shape.m_min && m <= shape.m_max)) return;
-  refuse_launch("launch.m", fmt::format("m = {} is outside of the spec's shape.m, {} to {}", m,
-                                        shape.m_min, shape.m_max));
 }
 
 }  // namespace
@@ -122,8 +115,8 @@ void validate(const Plan& plan, const RowTransformArgs& args) {
   const RowOutputSpec& output = spec.output;
   const std::int64_t columns = spec.shape.columns;
   const std::size_t row_bytes = byte_count(columns, bytes_of(spec.input));
-  check_m(spec.shape, args.m);
   if (args.m == 0) return;
+  check_m(plan.spec.m_range(), args.m);
   check_stride(args.x_stride, spec.x_columns(), "x_stride");
   check_stride(args.y_stride, columns, "y_stride");
   check_scale_stride(spec, args.m, args.scale_stride);

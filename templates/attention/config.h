@@ -79,7 +79,7 @@ struct AttentionHeads {
 };
 
 // The bias of ALiBi: no, with the standard slopes of the heads, or with slopes that a launch gives.
-HEDDLE_ENUM(Alibi, kNone, kStandard, kGiven);
+HEDDLE_SPEC_ENUM(Alibi, kNone, kStandard, kGiven);
 
 // What a logit is beside the product of Q and K, and which tokens a query sees.
 struct AttentionLogits {

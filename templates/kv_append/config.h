@@ -5,8 +5,8 @@
 
 namespace heddle::device {
 
-// Which elements of a row of K, or of Q, turn together, by the names that specs have.
-HEDDLE_ENUM(RopePairing, kNone, kNeox, kGptj);
+// Which elements of a row of K, or of Q, turn together.
+HEDDLE_SPEC_ENUM(RopePairing, kNone, kNeox, kGptj);
 
 // Lanes of a warp take a row together, so many elements each: two runs of eight.
 constexpr int kLaneElements = 16;

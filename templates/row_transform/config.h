@@ -5,13 +5,12 @@
 
 namespace heddle::device {
 
-// Norms and orders of gates and ups, by the names that specs have.
-HEDDLE_ENUM(NormType, kNone, kRms, kLayer);
-HEDDLE_ENUM(GateOrder, kNone, kHalves, kInterleaved);
-HEDDLE_ENUM(RowDtype, kFp16, kBf16, kInt8, kFp8E4m3, kFp8E5m2);
-HEDDLE_ENUM(RowGranularity, kNone, kTensor, kToken, kGroup);
-HEDDLE_ENUM(RowScaleDtype, kFp32, kE8m0);
-HEDDLE_ENUM(ScaleLayout, kRowMajor, kColumnMajor);
+HEDDLE_SPEC_ENUM(NormType, kNone, kRms, kLayer);
+HEDDLE_SPEC_ENUM(GateOrder, kNone, kHalves, kInterleaved);
+HEDDLE_SPEC_ENUM(RowDtype, kFp16, kBf16, kInt8, kFp8E4m3, kFp8E5m2);
+HEDDLE_SPEC_ENUM(RowGranularity, kNone, kTensor, kToken, kGroup);
+HEDDLE_SPEC_ENUM(RowScaleDtype, kFp32, kE8m0);
+HEDDLE_SPEC_ENUM(ScaleLayout, kRowMajor, kColumnMajor);
 
 constexpr int kVectorElements = 8;     // of 16 bytes
 constexpr int kRowGroupColumns = 128;  // that share a scale of kGroup

@@ -21,9 +21,9 @@ HEDDLE_ENUM(ScaleMode,
             kNone);        // nowhere: weights of 16 bits have none
 
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
-HEDDLE_ENUM(ZeroPoint, kNone, kInt, kFloat);
+HEDDLE_SPEC_ENUM(ZeroPoint, kNone, kInt, kFloat);
 
-HEDDLE_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu);
+HEDDLE_SPEC_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu);
 
 // Packed weights, whatever their shape; docs/layouts.md describes the bytes.
 struct PackedWeights {

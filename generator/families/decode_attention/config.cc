@@ -48,18 +48,6 @@ device::KvCode code_of(KvDtype dtype) {
   return device::KvCode::kHalf;
 }
 
-device::Alibi alibi_of(Alibi alibi) {
-  switch (alibi) {
-    case Alibi::kNone:
-      break;
-    case Alibi::kStandard:
-      return device::Alibi::kStandard;
-    case Alibi::kGiven:
-      return device::Alibi::kGiven;
-  }
-  return device::Alibi::kNone;
-}
-
 AttentionTensorConfig tensor_config(const KvTensor& tensor, const KvTensorLayout& layout,
                                     const DecodeAttentionSpec& spec) {
   AttentionTensorConfig config{};
@@ -89,7 +77,7 @@ DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& ta
   config.heads = {spec.shape.heads, spec.shape.kv_heads, device::ValueRows::kOwn};
   config.logits.scale_dim = spec.scale_dim > 0 ? spec.scale_dim : spec.shape.head_dim;
   config.logits.softcap = static_cast<int>(spec.softcap);
-  config.logits.alibi = alibi_of(spec.alibi);
+  config.logits.alibi = spec.alibi;
   config.logits.window = static_cast<int>(spec.window);
   config.logits.sink_tokens = spec.sink_tokens;
   config.logits.sink_logits = spec.sink_logits;

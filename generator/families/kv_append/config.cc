@@ -22,11 +22,6 @@ constexpr int kTokenRows = 2;
 // Small blocks: while some wait for their bytes, others compute.
 constexpr int kUsualThreads = 128;
 
-device::RopePairing rope_pairing(RopePairing pairing) {
-  if (pairing == RopePairing::kNone) return device::RopePairing::kNone;
-  return pairing == RopePairing::kNeox ? device::RopePairing::kNeox : device::RopePairing::kGptj;
-}
-
 KvTensorConfig tensor_config(const KvTensor& tensor, const KvTensorLayout& layout,
                              DType activation) {
   const KvRule rule = kv_rule(tensor);
@@ -81,7 +76,7 @@ KvAppendConfig kv_append_config(const KvAppendSpec& spec, const Target& target) 
   config.hnd = spec.kv.order == KvOrder::kHnd;
   config.paged = spec.kv.layout == KvLayout::kPaged;
   config.page_size = spec.kv.page_size;
-  config.rope = rope_pairing(spec.rope.pairing);
+  config.rope = spec.rope.pairing;
   config.rope_dim = spec.rope.dim;
   config.rope_table = spec.rope.source == RopeSource::kTable;
   config.rope_factor_bits = std::bit_cast<int>(rope_factor(spec.rope));

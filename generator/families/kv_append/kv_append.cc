@@ -26,7 +26,7 @@ using device::KvAppendConfig;
 
 // Whether lanes of K hold elements that turn with those of other lanes.
 bool turns_across_lanes(const KvAppendConfig& config) {
-  return config.rope == device::RopePairing::kNeox && config.span_of(config.k, true) == 0;
+  return config.rope == RopePairing::kNeox && config.span_of(config.k, true) == 0;
 }
 
 // 64 registers hold the rotations and what makes codes of values; 80 also the zero points of two

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "generator/families/device_activation.h"
 #include "generator/target/capabilities.h"
 #include "heddle/spec.h"
 
@@ -23,8 +22,8 @@ constexpr int kLineLanes = 8;
 constexpr int kUsualVectors = 4;
 constexpr int kMostVectors = 8;
 int usual_vectors(const RowTransformConfig& config) {
-  return config.keeps_values() && config.norm == device::NormType::kNone ? kUsualVectors / 2
-                                                                         : kUsualVectors;
+  return config.keeps_values() && config.norm == NormType::kNone ? kUsualVectors / 2
+                                                                 : kUsualVectors;
 }
 int most_vectors(const RowTransformConfig& config) {
   return usual_vectors(config) * (kMostVectors / kUsualVectors);
@@ -50,27 +49,21 @@ RowTransformConfig base(const RowTransformSpec& spec, const Target& target) {
   RowTransformConfig config{};
   config.columns = static_cast<int>(spec.shape.columns);
   config.parts = 1;
-  config.norm = static_cast<device::NormType>(spec.norm.type);
+  config.norm = spec.norm.type;
   config.epsilon_bits = std::bit_cast<int>(spec.norm.epsilon.value_or(0.0F));
   config.weight_offset = spec.norm.weight_offset;
   config.bias = spec.norm.bias;
   config.residual = spec.residual;
-  config.gate = static_cast<device::GateOrder>(spec.gate.order);
-  config.activation = device_activation(spec.gate.activation);
+  config.gate = spec.gate.order;
+  config.activation = spec.gate.activation;
   config.dependent = has_dependent_launch(target);
-  config.output = {static_cast<device::RowDtype>(spec.output.dtype),
-                   static_cast<device::RowGranularity>(spec.output.granularity),
-                   !spec.output.symmetric,
-                   static_cast<device::RowScaleDtype>(spec.output.scale_dtype),
-                   static_cast<device::ScaleLayout>(spec.output.scale_layout),
-                   spec.output.pre_scale};
+  config.output = {spec.output.dtype,       spec.output.granularity,  !spec.output.symmetric,
+                   spec.output.scale_dtype, spec.output.scale_layout, spec.output.pre_scale};
   return config;
 }
 
 // Vectors of 16 bytes of X that become one of Y.
-int inputs_of(const RowTransformConfig& config) {
-  return config.gate == device::GateOrder::kNone ? 1 : 2;
-}
+int inputs_of(const RowTransformConfig& config) { return config.gate == GateOrder::kNone ? 1 : 2; }
 
 // A row that does not fit in a block's registers is walked through by as many threads as there can
 // be.
@@ -78,7 +71,7 @@ RowTransformConfig long_rows(RowTransformConfig config) {
   config.lanes = kMostThreads;
   config.rows = 1;
   // A gate has two vectors for each, and a norm of 8 bits what codes are made of besides.
-  const bool few = config.gate != device::GateOrder::kNone || !config.output.is_16_bit();
+  const bool few = config.gate != GateOrder::kNone || !config.output.is_16_bit();
   config.vectors = few ? kUsualVectors / 2 : kUsualVectors;
   return config;
 }
@@ -87,7 +80,7 @@ RowTransformConfig long_rows(RowTransformConfig config) {
 RowTransformConfig held(RowTransformConfig config, const Target& target, int blocks) {
   config.vectors = ceil_div(config.row_vectors(), config.lanes);
   config.in_registers = true;
-  if (config.norm == device::NormType::kNone) return config;
+  if (config.norm == NormType::kNone) return config;
   config.holds_weights = true;
   const int most = target.registers_per_sm / (blocks * config.threads());
   config.holds_weights = config.vectors <= kUsualVectors && registers_of(config, target) <= most;
@@ -110,7 +103,7 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
   // Found with the compile matrix; Turing widens FP16 through more of them.
   const int other = has_bf16(target) ? 32 : 40;
   constexpr int kOfVector = 4;
-  if (config.norm == device::NormType::kNone) {
+  if (config.norm == NormType::kNone) {
     // The activation takes 16 more.
     const int inputs = config.keeps_values() ? 2 : inputs_of(config);
     return whole(other + 16 + kOfVector * config.vectors * inputs, kUnit);
@@ -143,7 +136,7 @@ RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& 
   const int vectors = config.row_vectors();
   const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, usual_vectors(config));
   config.lanes = lanes_for(ceil_div(vectors, of_thread));
-  if (config.output.granularity == device::RowGranularity::kGroup) {
+  if (config.output.granularity == RowGranularity::kGroup) {
     // The vectors of a group are those of neighbouring lanes.
     config.lanes = std::max(config.lanes, lanes_for(std::min(vectors, device::kRowGroupVectors)));
   }

@@ -102,7 +102,7 @@ std::string row_reason(const RowTransformConfig& config) {
   if (!config.in_registers) {
     return text + ": more than a thread block can hold, so it is read a second time";
   }
-  if (config.norm == device::NormType::kNone) return text + "; the row stays in registers";
+  if (config.norm == NormType::kNone) return text + "; the row stays in registers";
   return text + (config.holds_weights ? "; the row and the weights stay in registers"
                                       : "; the row stays in registers, weights are read again");
 }

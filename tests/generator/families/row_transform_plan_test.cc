@@ -47,7 +47,7 @@ TEST(RowTransformPlan, ThreadsCoverARow) {
           SCOPED_TRACE(kernel.name);
           ASSERT_EQ(kernel.threads % 32, 0);
           ASSERT_LE(kernel.threads, 1024);
-          const bool norm = c.norm != device::NormType::kNone;
+          const bool norm = c.norm != NormType::kNone;
           ASSERT_TRUE(c.lanes % 32 == 0 || 32 % c.lanes == 0);
           ASSERT_TRUE(!norm || c.lanes <= 32 || c.rows == 1) << "the barrier is the block's";
           ASSERT_EQ(kernel.shared_bytes, c.shared_bytes());
