@@ -48,18 +48,6 @@ cuda::CUdevice device_at_hand(int ordinal) {
   return device;
 }
 
-std::shared_ptr<KernelRequest::State> Runtime::Impl::find_pending(const Spec& spec) {
-  return pending.has(spec) ? pending.find(device_at_hand(0), spec) : nullptr;
-}
-
-std::optional<Kernel> Runtime::Impl::find_prepared(const Spec& spec) {
-  const auto of_spec = prepared.of(spec);
-  if (of_spec == nullptr) return std::nullopt;
-  const auto found = of_spec->find(device_at_hand(0));
-  if (found == of_spec->end()) return std::nullopt;
-  return found->second;
-}
-
 void Runtime::Impl::refuse_sealed(const Spec& spec) const {
   if (sealed) throw sealed_refusal(spec);
 }
@@ -149,22 +137,18 @@ Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other
   return assemble_kernel(kernel.plan(), kernel.state().kernels, std::move(counterparts));
 }
 
-Kernel Runtime::Impl::load_built(const Plan& plan, const std::vector<Source>& sources,
-                                 const std::vector<BuildResult>& built, cuda::CUdevice device) {
-  std::vector<std::shared_ptr<const LoadedKernel>> code;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    code.push_back(load_kernel(sources[i], built[i], device));
-  }
-  return assemble_kernel(plan, std::move(code));
-}
-
 Kernel Runtime::Impl::load(const Plan& plan) {
   const cuda::CurrentContext context;
   keep_primary_context(context);
   check_device(plan, context);
   recorder.record(plan);
   const std::vector<Source> sources = render_all(plan);
-  return load_built(plan, sources, builder.build(sources, {}), context.device());
+  const std::vector<BuildResult> built = builder.build(sources, {});
+  std::vector<std::shared_ptr<const LoadedKernel>> code;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    code.push_back(load_kernel(sources[i], built[i], context.device()));
+  }
+  return assemble_kernel(plan, std::move(code));
 }
 
 Runtime::Runtime(RuntimeOptions options)

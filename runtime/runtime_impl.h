@@ -14,8 +14,7 @@
 #include "runtime/driver/context.h"
 #include "runtime/launch/kernel_state.h"
 #include "runtime/logger.h"
-#include "runtime/prepare/pending_requests.h"
-#include "runtime/prepare/prepared_kernels.h"
+#include "runtime/prepare/kernel_table.h"
 #include "runtime/prepare/request_queue.h"
 #include "runtime/recorder.h"
 #include "runtime/tables/tuned_files.h"
@@ -28,17 +27,6 @@ cuda::CUdevice device_at_hand(int ordinal);
 // Any thread may call any function.
 struct Runtime::Impl {
   explicit Impl(RuntimeOptions options);
-
-  // What prepare() has begun to make for the device at hand. No call of the driver if it has begun
-  // no such spec.
-  std::shared_ptr<KernelRequest::State> find_pending(const Spec& spec);
-
-  // The request that serves the spec on the device: what prepare() has begun, though it may have
-  // failed, or what is prepared. Null if there is neither.
-  std::shared_ptr<KernelRequest::State> find_request(cuda::CUdevice device, const Spec& spec);
-
-  // The prepared kernel of the device at hand. No call of the driver if no device has one.
-  std::optional<Kernel> find_prepared(const Spec& spec);
 
   // Throws Error(kMissing, "runtime.sealed") after Runtime::seal().
   void refuse_sealed(const Spec& spec) const;
@@ -59,19 +47,14 @@ struct Runtime::Impl {
   std::shared_ptr<const LoadedKernel> load_kernel(const Source& source, const BuildResult& built,
                                                   cuda::CUdevice device);
 
-  // Loads what build() has made of the plan's sources, for the device.
-  Kernel load_built(const Plan& plan, const std::vector<Source>& sources,
-                    const std::vector<BuildResult>& built, cuda::CUdevice device);
-
-  // All of it, in the current context.
+  // Plan to kernel, in the current context; it is not kept.
   Kernel load(const Plan& plan);
 
   Logger logger;
   Builder builder;
   Recorder recorder;
   TunedFiles tuned;
-  PreparedKernels prepared;
-  PendingRequests pending;
+  KernelTable kernels;
   std::atomic<bool> sealed{false};
   std::mutex mutex;
   std::unique_ptr<cuda::PrimaryContext> primary;  // guarded by mutex

@@ -97,15 +97,20 @@ TEST_F(PrepareTest, EverySpecThatCannotBeServedIsNamed) {
   const Spec first = Spec::from_gemm(gemm, "first");
   const Spec second = Spec::from_gemm(gemm, "second");
   Runtime runtime(options_);
-  std::string what;
-  EXPECT_EQ(code_of(
-                [&] {
-                  runtime.prepare({first, dequantize_spec(), second});
-                },
-                &what),
-            "runtime.unsupported");
-  EXPECT_NE(what.find("first"), std::string::npos) << what;
-  EXPECT_NE(what.find("second"), std::string::npos) << what;
+  const std::vector<Spec> specs = {first, dequantize_spec(), second};
+  for (const bool all : {true, false}) {
+    std::string what;
+    const auto prepare = [&] {
+      if (all) {
+        runtime.prepare(specs);
+      } else {
+        runtime.prepare(specs, {{1, 8}});
+      }
+    };
+    EXPECT_EQ(code_of(prepare, &what), "runtime.unsupported");
+    EXPECT_NE(what.find("first"), std::string::npos) << what;
+    EXPECT_NE(what.find("second"), std::string::npos) << what;
+  }
   EXPECT_EQ(compilations_, 0);
 }
 

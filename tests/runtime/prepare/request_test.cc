@@ -1,7 +1,7 @@
 // Kernels that are made in the background.
 #include <gtest/gtest.h>
 
-#include "runtime/prepare/prepared_kernels.h"
+#include "runtime/prepare/kernel_table.h"
 #include "tests/runtime/barrier.h"
 #include "tests/runtime/fake_device.h"
 
