@@ -64,6 +64,13 @@ inline PlannedKernel tiles_kernel(int tile_n) {
   return gemm_candidate(*tiles_family(), {1, 1}, config);
 }
 
+// Has clusters of so many blocks read the tokens of neighbouring tiles once: the planner has this
+// for tiles of its own choice alone.
+inline void wgmma_share_tokens(int cluster, device::WarpgroupConfig& c) {
+  c.cluster = cluster;
+  if (c.shares_in_pairs() && cluster > 1) c.sharing = device::TileSharing::kParts;
+}
+
 // The plan's kernel with another configuration, of which nothing else but its launch bounds and its
 // powers of two follow.
 template <class Config>

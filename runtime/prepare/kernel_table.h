@@ -4,21 +4,19 @@
 // can be; a stand-in, if there is one, serves them until then:
 //
 //   state   | final kernel | in the background | what launches get
-//   --------+--------------+-------------------+------------------------------------------------
+//   --------+--------------+-------------------+-----------------------------------------------
 //   none    | none         | nothing           | nothing
 //   making  | none         | queued or running | the stand-in
 //   failed  | none         | has thrown        | the stand-in
-//   ready   | there        | nothing           | the final kernel; captures that have the stand-in,
-//   that
+//   ready   | there        | nothing           | the final kernel; captures keep a stand-in
 //
-//   event                                                 | from         | to     | told by
-//   ------------------------------------------------------+--------------+--------+------------------
-//   a call has made all of its kernels                    | any          | ready  | finish()
-//   a call has made the urgent ones and leaves the others | none, failed | making | begin()
-//   a request() tries again what has failed               | failed       | making | begin()
-//   the background has made the others                    | making       | ready  | finish()
-//   it throws, is cancelled, or the Runtime is destroyed  | making       | failed | the request's
-//   future
+//   event                                     | from         | to     | told by
+//   ------------------------------------------+--------------+--------+---------------------
+//   a call has made all of its kernels        | any          | ready  | finish()
+//   a call has made the urgent ones alone     | none, failed | making | begin()
+//   a request() tries again what has failed   | failed       | making | begin()
+//   the background has made the others        | making       | ready  | finish()
+//   it throws or ends, or the Runtime does    | making       | failed | the request's future
 //
 // Nothing leaves the state ready, whose kernel is the first that finish() is given. Where a call
 // has finished what the background is making, the background finds that and makes nothing.

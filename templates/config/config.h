@@ -3,8 +3,8 @@
 //
 // A struct lists its members again in HEDDLE_FIELDS, in their order. On the host that gives them
 // their names (generator/families/fields.h: rendered text, JSON); in device code it is
-// empty, as HEDDLE_BOTH is on the host. An enum of specs is a HEDDLE_SPEC_ENUM: on the host it is the
-// spec's own type, and the enumerators must be in its order.
+// empty, as HEDDLE_BOTH is on the host. An enum of specs is a HEDDLE_SPEC_ENUM: on the host it is
+// the spec's own type, and the enumerators must be in its order.
 #pragma once
 
 #ifndef HEDDLE_FIELDS

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/scaled_gemm.h"
 #include "tests/plain_weight.h"
@@ -331,7 +330,6 @@ Plan WgmmaCase::plan() const {
     return wgmma != nullptr && wgmma->cluster == 1;
   };
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
-  // The planner has this for tiles of its own choice alone.
   auto v = config_of<WarpgroupKernel>(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
   // A kernel whose tiles have all tokens shares them in one way.

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/warpgroup/candidates.h"
 #include "generator/render/source_list.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/compile/compile_check.h"

@@ -94,28 +94,27 @@ void choose_step(const GemmSpec& spec, WarpgroupConfig& c) {
   if (is_slow || !wgmma_fits_registers(spec, c)) c.step_tiles = std::max(c.step_tiles / 2, 1);
 }
 
-void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-              WarpgroupKernel& c) {
-  choose_warpgroups(spec, layout, c);
-  set_wgmma_ring(spec, target, c);
-  choose_step(spec, c);
-}
-
 WgmmaOperands operands_of(const GemmSpec& spec) {
   if (!spec.has_byte_activations()) return WgmmaOperands::kHalf;
   return decodes_to_bytes(spec) ? WgmmaOperands::kDecodedBytes : WgmmaOperands::kBytes;
 }
 
-// Blocks that may share tiles do so in pairs, too, where those have room.
-void settle_pairs(WarpgroupKernel& c) {
-  if (!c.shares_tiles()) return;
-  c.sharing = wgmma_may_pair(c) ? TileSharing::kPairs : TileSharing::kParts;
-}
+// What tells one candidate from another. All else follows from it, in the order of make().
+struct Choice {
+  int tokens, rows;                           // of a tile
+  int columns;                                // of a stage
+  int cluster = 1;                            // blocks that read tokens once
+  TileSharing sharing = TileSharing::kParts;  // kPairs: as far as pairs have room
+};
 
 class Candidates {
  public:
-  Candidates(const GemmProblem& plan, const MRange& m)
-      : plan_(plan), spec_(plan.spec), target_(plan.target), layout_(plan.layout), m_(m) {
+  Candidates(const GemmProblem& problem, const MRange& m)
+      : problem_(problem),
+        spec_(problem.spec),
+        target_(problem.target),
+        layout_(problem.layout),
+        m_(m) {
     base_.weights = packed_weights(spec_, layout_);
     base_.epilogue = epilogue_of(spec_);
     base_.shape = weight_shape(spec_, layout_);
@@ -167,11 +166,10 @@ class Candidates {
   }
 
   // Columns of a stage: several chunks, one, or half of one.
-  std::vector<int> column_counts(const WarpgroupKernel& tile) const {
+  std::vector<int> column_counts(int tokens, int rows) const {
     std::vector<int> counts;
     for (const int columns : values_of(spec_.tile.k, {512, 256, 128, 64})) {
-      WarpgroupKernel one = tile;
-      set_stage(one, columns);
+      WarpgroupKernel one = tile_of({tokens, rows, columns});
       settle_scale(spec_, layout_, one);
       if (!spec_.tile.k && one.half_stages && !wgmma_may_halve(spec_, one)) continue;
       if (!spec_.tile.k && one.stage_chunks > one.shape.chunks) continue;
@@ -181,52 +179,66 @@ class Candidates {
   }
 
   void add_tile(int tokens, int rows) {
-    WarpgroupKernel c = base_;
-    c.tile_m = tokens;
-    c.tile_n = rows;
-    for (const int columns : column_counts(c)) {
-      set_stage(c, columns);
-      // A split_k of the user's gives each tile to one block.
-      c.sharing = spec_.tile.split_k ? TileSharing::kNone : TileSharing::kParts;
-      add_modes(c);
-    }
-  }
-
-  // Whose blocks read tokens for themselves; where a tile has many, also pairs that read them once.
-  void add_modes(WarpgroupKernel c) {
-    complete(spec_, target_, layout_, c);
-    // Two long stages are never better than more short ones.
-    const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
-    if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
-    add(c);
-    if (target_.sm_count < kWgmmaCluster) return;
-    if (m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128) {
-      WarpgroupKernel once = c;
-      wgmma_share_tokens(kWgmmaCluster, once);
-      complete(spec_, target_, layout_, once);
-      add(once);
+    for (const int columns : column_counts(tokens, rows)) {
+      Choice choice{tokens, rows, columns};
+      const WarpgroupKernel c = make(choice);
+      // Two long stages are never better than more short ones.
+      const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
+      if (is_long && !spec_.tile.k && !spec_.tile.stages) continue;
+      add_sharings(choice);
+      // Pairs of blocks gain from reading tokens once where tiles have many.
+      const bool reads_much = m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128;
+      if (target_.sm_count < kWgmmaCluster || !reads_much) continue;
+      choice.cluster = kWgmmaCluster;
+      add_sharings(choice);
     }
   }
 
   // Where a tile has all tokens of the range, its kernel is made for one way to share tiles: by
   // none, by pairs, or by way of the workspace. Others have all ways, and each launch takes one.
-  void add(WarpgroupKernel c) {
+  void add_sharings(Choice choice) {
+    const auto with = [&](TileSharing sharing) {
+      choice.sharing = sharing;
+      return make(choice);
+    };
+    const WarpgroupKernel parts = with(TileSharing::kParts);
     // In the workspace each warpgroup's sums meet by themselves, in pairs those of whole blocks.
-    const bool may_meet = c.has_own_groups();
-    if (!may_meet && !c.has_one_token_tile()) c.sharing = TileSharing::kNone;
-    WarpgroupKernel pairs = c;
-    settle_pairs(pairs);
-    settle_wgmma_ring(spec_, target_, pairs);
-    settle_pairs(pairs);
-    if (!c.shares_tiles() || !c.has_one_token_tile()) return add_one(pairs);
-    if (wgmma_has_places_for_pairs(pairs)) add_one(pairs);
-    if (may_meet && wgmma_has_parts(plan_, c)) add_one(c);
-    c.sharing = TileSharing::kNone;
-    add_one(c);
+    const bool may_meet = parts.has_own_groups();
+    const bool one_way = parts.has_one_token_tile();
+    // A split_k of the user's gives each tile to one block.
+    const bool may_share = !spec_.tile.split_k && (may_meet || one_way);
+    if (may_share) {
+      const WarpgroupKernel pairs = with(TileSharing::kPairs);
+      if (!one_way) return add(pairs);
+      if (wgmma_has_places_for_pairs(pairs)) add(pairs);
+      if (may_meet && wgmma_has_parts(problem_, parts)) add(parts);
+    }
+    add(with(TileSharing::kNone));
   }
 
-  void add_one(WarpgroupKernel c) {
+  // The candidate, whether or not it can be built.
+  WarpgroupKernel make(const Choice& choice) const {
+    WarpgroupKernel c = tile_of(choice);
+    choose_warpgroups(spec_, layout_, c);
+    choose_step(spec_, c);
+    set_wgmma_ring(spec_, target_, c);
+    if (choice.sharing == TileSharing::kPairs) wgmma_share_in_pairs(spec_, target_, c);
     c.settle();
+    return c;
+  }
+
+  // What the choice itself says of the kernel.
+  WarpgroupKernel tile_of(const Choice& choice) const {
+    WarpgroupKernel c = base_;
+    c.tile_m = choice.tokens;
+    c.tile_n = choice.rows;
+    set_stage(c, choice.columns);
+    c.cluster = choice.cluster;
+    c.sharing = choice.sharing == TileSharing::kNone ? TileSharing::kNone : TileSharing::kParts;
+    return c;
+  }
+
+  void add(const WarpgroupKernel& c) {
     std::vector<Problem> problems = refuse_wgmma(spec_, target_, c);
     if (problems.empty()) {
       kernels_.push_back(kernel_of(c));
@@ -252,7 +264,7 @@ class Candidates {
     return kernel;
   }
 
-  const GemmProblem& plan_;
+  const GemmProblem& problem_;
   const GemmSpec& spec_;
   const Target& target_;
   const WeightLayout& layout_;
@@ -263,25 +275,20 @@ class Candidates {
   int least_refused_bytes_ = 0;  // of a stage of their tile
 };
 
-Candidates candidates_of(const GemmProblem& plan, const MRange& m) {
-  Candidates candidates(plan, m);
+Candidates candidates_of(const GemmProblem& problem, const MRange& m) {
+  Candidates candidates(problem, m);
   candidates.add_all();
   return candidates;
 }
 
 }  // namespace
 
-std::vector<PlannedKernel> warpgroup_candidates(const GemmProblem& plan, const MRange& m) {
-  return candidates_of(plan, m).take();
+std::vector<PlannedKernel> warpgroup_candidates(const GemmProblem& problem, const MRange& m) {
+  return candidates_of(problem, m).take();
 }
 
-std::vector<Problem> warpgroup_refusals(const GemmProblem& plan, const MRange& m) {
-  return candidates_of(plan, m).take_problems();
-}
-
-void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
-  c.cluster = cluster;
-  if (c.shares_in_pairs() && cluster > 1) c.sharing = TileSharing::kParts;
+std::vector<Problem> warpgroup_refusals(const GemmProblem& problem, const MRange& m) {
+  return candidates_of(problem, m).take_problems();
 }
 
 }  // namespace heddle

@@ -8,16 +8,12 @@
 #include "generator/families/fields.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/gemm_problem.h"
-#include "warpgroup/config.h"
 
 namespace heddle {
 
 // As GemmFamily::candidates() and refusals().
 std::vector<PlannedKernel> warpgroup_candidates(const GemmProblem& plan, const MRange& m);
 std::vector<Problem> warpgroup_refusals(const GemmProblem& plan, const MRange& m);
-
-// Has clusters of so many blocks read the tokens of neighbouring tiles once.
-void wgmma_share_tokens(int cluster, device::WarpgroupConfig& config);
 
 }  // namespace heddle
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/families/shared_memory.h"
+#include "generator/families/warpgroup/shares.h"
 #include "generator/families/warpgroup/stage.h"
 
 namespace heddle {
@@ -18,9 +19,9 @@ constexpr int kShortRingBits = 4;
 constexpr int kFewBits = 2;
 constexpr int kFewestStagesOfBlock = 8;
 
-// Whether blocks that share tiles do so as pairs, which takes some more barriers, is settled later.
+// However blocks share tiles: pairs take some more barriers.
 int most_shared_bytes(WarpgroupConfig c) {
-  if (c.shares_tiles()) c.sharing = device::TileSharing::kPairs;
+  c.sharing = device::TileSharing::kPairs;
   return c.shared_bytes();
 }
 
@@ -58,11 +59,14 @@ void set_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupConfig&
 
 // The blocks of a pair that have few stages would have their first tokens late behind the weights
 // of two, and the next behind those of a large ring.
-void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupKernel& c) {
-  if (!c.shares_in_pairs() || c.total_units() >= kWgmmaCluster * kFewestStagesOfBlock) return;
+void wgmma_share_in_pairs(const GemmSpec& spec, const Target& target, WarpgroupKernel& c) {
+  if (!wgmma_may_pair(c)) return;
+  c.sharing = device::TileSharing::kPairs;
+  if (c.total_units() >= kWgmmaCluster * kFewestStagesOfBlock) return;
   if (c.tile_m > kMostTokensAhead) return;
   c.stages_ahead = 1;
   if (!spec.tile.stages) c.stages = stages_that_fit(spec, target, c, true);
+  if (!wgmma_may_pair(c)) c.sharing = device::TileSharing::kParts;
 }
 
 }  // namespace heddle

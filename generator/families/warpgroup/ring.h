@@ -14,8 +14,9 @@ namespace heddle {
 // tokens.
 void set_wgmma_ring(const GemmSpec& spec, const Target& target, device::WarpgroupConfig& config);
 
-// Settles the ring again once it is known how tiles are shared.
-void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupKernel& config);
+// Has blocks share tiles in pairs, too, with a ring for that; not where pairs have no room.
+// Precondition: the config has a ring, and blocks share tiles.
+void wgmma_share_in_pairs(const GemmSpec& spec, const Target& target, WarpgroupKernel& config);
 
 }  // namespace heddle
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "generator/families/kernel_name.h"
-#include "generator/families/warpgroup/candidates.h"
 #include "generator/planner/choose.h"
 #include "generator/render/source_list.h"
 #include "tests/runtime/weight_cases.h"
