@@ -9,12 +9,12 @@
 
 #include "generator/families/costs.h"
 #include "generator/families/family.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "heddle/error.h"
 
 namespace heddle {
 
-// Every plan is one of a gemm whose spec, target, decode and layout are set; a problem is that of
+// Every plan is one of a gemm whose spec, target, decode and layout are set; a request is that of
 // such a plan, or of another operation that multiplies tokens by packed weights.
 class GemmFamily : public Family {
  public:
@@ -36,16 +36,16 @@ class GemmFamily : public Family {
   // Kernels that serve every M of the range, each of which can be built and differs from the
   // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
   // name, and what complete_for() adds. Precondition: there are no exclusions().
-  virtual std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+  virtual std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                                     const MRange& m) const = 0;
 
   // Sets the powers of two of the candidate's scaling. They follow from a decode plan, which is
   // derived for the few that are chosen.
-  virtual void complete_for(const GemmProblem& problem, PlannedKernel& candidate) const = 0;
+  virtual void complete_for(const GemmRequest& gemm, PlannedKernel& candidate) const = 0;
 
   // Why none of its tiles can be built: each field at fault with what the family allows. Empty
   // where it leaves these M to any kernel. Precondition: neither exclusions() nor candidates.
-  virtual std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const = 0;
+  virtual std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& m) const = 0;
 
   virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
   // Changes when a parameter comes, goes or gets another meaning, and when the family's kernels
@@ -54,7 +54,7 @@ class GemmFamily : public Family {
 
   // Predicted microseconds of a launch with m tokens. Precondition: one of the candidates, m in its
   // range or below; as many costs as there are parameters.
-  virtual double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel,
+  virtual double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel,
                                   std::int64_t m, Costs costs) const = 0;
 
   // The path that the kernel is of; never kAuto.
@@ -72,17 +72,17 @@ class GemmFamily : public Family {
 
   // The same of a gemm's plan.
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const {
-    return candidates_for(gemm_problem(plan), m);
+    return candidates_for(gemm_request(plan), m);
   }
   void complete(const Plan& plan, PlannedKernel& candidate) const {
-    complete_for(gemm_problem(plan), candidate);
+    complete_for(gemm_request(plan), candidate);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const {
-    return refusals_for(gemm_problem(plan), m);
+    return refusals_for(gemm_request(plan), m);
   }
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const {
-    return predicted_us_for(gemm_problem(plan), kernel, m, costs);
+    return predicted_us_for(gemm_request(plan), kernel, m, costs);
   }
 };
 

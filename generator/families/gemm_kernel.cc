@@ -15,7 +15,7 @@ KernelText gemm_text(const Plan& plan, const PlannedKernel& kernel, std::string_
   text.decisions =
       fmt::format("{}\n\ndecode plan: {}", kernel.family->describe(kernel), describe(decode));
   // With X of eight bits Config::Value is the bias's type alone.
-  const bool is_own = gemm_problem(plan).spec.has_byte_activations() && !decode.makes_bytes();
+  const bool is_own = gemm_request(plan).spec.has_byte_activations() && !decode.makes_bytes();
   const std::string value = is_own ? value_type(decode.request.dtype) : "Config::Value";
   text.definitions = config + '\n' + decode_text(decode, value);
   text.function = fmt::format("{}<heddle::Config, heddle::Decode>", function);

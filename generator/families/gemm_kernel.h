@@ -17,13 +17,13 @@ namespace heddle {
 template <class Config>
 class GemmFamilyOf : public GemmFamily {
  public:
-  void complete_for(const GemmProblem& problem, PlannedKernel& candidate) const override {
+  void complete_for(const GemmRequest& gemm, PlannedKernel& candidate) const override {
     Config config = config_of<Config>(candidate);
-    config.scaling = scaling_of(problem, config.scaling.mode);
+    config.scaling = scaling_of(gemm, config.scaling.mode);
     candidate.configuration = make_configuration(config);
   }
   DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
-    return decode_plan_of(gemm_problem(plan), config_of<Config>(kernel).scaling.mode);
+    return decode_plan_of(gemm_request(plan), config_of<Config>(kernel).scaling.mode);
   }
   nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
     return families::fields_json(config_of<Config>(kernel));

@@ -38,20 +38,20 @@ double slots(const DecodePlan& decode, double instructions) {
   return std::max(instructions, 2 * integer_operations(decode));
 }
 
-double decode_instructions(const GemmProblem& problem, const DecodePlan& decode, ScaleMode mode) {
+double decode_instructions(const GemmRequest& gemm, const DecodePlan& decode, ScaleMode mode) {
   const double loads = kWeightsOfLane * decode.request.bits / 128;  // of 16 bytes
-  const bool multiplies = mode == ScaleMode::kWeight && !folds_scale(problem.spec);
+  const bool multiplies = mode == ScaleMode::kWeight && !folds_scale(gemm.spec);
   const double scales = multiplies ? kWeightsOfLane / 2 : 0;  // two weights a register
   const double of_group =
       mode == ScaleMode::kTwoLevels ? 2.0 + static_cast<double>(decode.group_ops.size()) : 2.0;
   return loads + kWeightsOfLane * decode.instructions_per_weight + scales +
-         of_group * problem.layout.groups_per_chunk;
+         of_group * gemm.layout.groups_per_chunk;
 }
 
 // A tile of 16 rows by 8 tokens has four sums in a lane, for each entry of scales.
-double scaled_sums(const GemmProblem& problem, ScaleMode mode) {
-  const GemmSpec& spec = problem.spec;
-  const double sums = 4.0 * problem.layout.groups_per_chunk;
+double scaled_sums(const GemmRequest& gemm, ScaleMode mode) {
+  const GemmSpec& spec = gemm.spec;
+  const double sums = 4.0 * gemm.layout.groups_per_chunk;
   if (mode == ScaleMode::kAccumulator) return sums;
   // Integers become FP32 first.
   if (mode == ScaleMode::kGroup) return spec.activation == DType::kInt8 ? 2 * sums : sums;
@@ -59,8 +59,8 @@ double scaled_sums(const GemmProblem& problem, ScaleMode mode) {
 }
 
 // Products of FP8 that are added in the tensor cores are added in FP32 every 128 columns.
-double promoted_sums(const GemmProblem& problem, ScaleMode mode) {
-  const GemmSpec& spec = problem.spec;
+double promoted_sums(const GemmRequest& gemm, ScaleMode mode) {
+  const GemmSpec& spec = gemm.spec;
   const bool promotes = mode != ScaleMode::kGroup && spec.has_byte_activations() &&
                         spec.activation != DType::kInt8 &&
                         spec.accumulation == Accumulation::kPromoted;
@@ -69,25 +69,24 @@ double promoted_sums(const GemmProblem& problem, ScaleMode mode) {
 
 }  // namespace
 
-double decode_slots(const GemmProblem& problem, ScaleMode mode, double token_tiles) {
-  const double of_sums = scaled_sums(problem, mode) + promoted_sums(problem, mode);
-  return slots(problem.decode,
-               decode_instructions(problem, problem.decode, mode) + token_tiles * of_sums);
+double decode_slots(const GemmRequest& gemm, ScaleMode mode, double token_tiles) {
+  const double of_sums = scaled_sums(gemm, mode) + promoted_sums(gemm, mode);
+  return slots(gemm.decode, decode_instructions(gemm, gemm.decode, mode) + token_tiles * of_sums);
 }
 
-double chunk_slots(const GemmProblem& problem, const DecodePlan& decode, int columns,
-                   ScaleMode mode, double token_tiles) {
+double chunk_slots(const GemmRequest& gemm, const DecodePlan& decode, int columns, ScaleMode mode,
+                   double token_tiles) {
   const double products = 1.5 * WeightLayout::kChunkK / columns;
-  return slots(decode, decode_instructions(problem, decode, mode) +
-                           token_tiles * (products + scaled_sums(problem, mode)));
+  return slots(decode, decode_instructions(gemm, decode, mode) +
+                           token_tiles * (products + scaled_sums(gemm, mode)));
 }
 
-double chunk_slots(const GemmProblem& problem, ScaleMode mode, double token_tiles) {
-  return chunk_slots(problem, problem.decode, kColumns, mode, token_tiles);
+double chunk_slots(const GemmRequest& gemm, ScaleMode mode, double token_tiles) {
+  return chunk_slots(gemm, gemm.decode, kColumns, mode, token_tiles);
 }
 
-double weight_clocks(const GemmProblem& problem, double copy_bytes, double bytes_per_clock) {
-  return static_cast<double>(problem.layout.total_bytes) * (1 + kLineBytes / copy_bytes) /
+double weight_clocks(const GemmRequest& gemm, double copy_bytes, double bytes_per_clock) {
+  return static_cast<double>(gemm.layout.total_bytes) * (1 + kLineBytes / copy_bytes) /
          bytes_per_clock;
 }
 

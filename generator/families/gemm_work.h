@@ -3,7 +3,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
 
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/scale_mode.h"
 #include "heddle/inspect/plan.h"
 
@@ -12,17 +12,17 @@ namespace heddle {
 // Issue slots that a warp takes to decode a chunk, 16 rows by 128 columns, and to scale the
 // weights, or the sums of so many tiles of 8 tokens: one for each instruction, but at least two for
 // each operation on bits or integers, for which an SM has half as many units.
-double decode_slots(const GemmProblem& problem, ScaleMode mode, double token_tiles);
+double decode_slots(const GemmRequest& gemm, ScaleMode mode, double token_tiles);
 
 // Issue slots of a chunk: decoding, the matrix instructions of mma.sync and their loads.
-double chunk_slots(const GemmProblem& problem, ScaleMode mode, double token_tiles);
+double chunk_slots(const GemmRequest& gemm, ScaleMode mode, double token_tiles);
 // Issue slots of a chunk that is decoded by this plan for matrix instructions of so many columns.
-double chunk_slots(const GemmProblem& problem, const DecodePlan& decode, int columns,
-                   ScaleMode mode, double token_tiles);
+double chunk_slots(const GemmRequest& gemm, const DecodePlan& decode, int columns, ScaleMode mode,
+                   double token_tiles);
 
 // Clocks in which the memory brings all weights, in copies of so many bytes: one that begins inside
 // of a line reads one line more.
-double weight_clocks(const GemmProblem& problem, double copy_bytes, double bytes_per_clock);
+double weight_clocks(const GemmRequest& gemm, double copy_bytes, double bytes_per_clock);
 
 // Bytes of X and Y of a launch with m tokens.
 double activation_bytes(const GemmSpec& spec, std::int64_t m);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "generator/families/gemm_config.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/mma_tile.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tile_fields.h"
@@ -67,11 +67,11 @@ class MmaCandidates {
 
   // `any_tile`: also tiles that are slow: with more or fewer warps than are ever fast, with few
   // rows, or with sums that the registers may not hold.
-  MmaCandidates(const GemmProblem& problem, const MRange& m, bool any_tile, const Limits& limits)
-      : spec_(problem.spec),
+  MmaCandidates(const GemmRequest& gemm, const MRange& m, bool any_tile, const Limits& limits)
+      : spec_(gemm.spec),
         tile_(spec_.tile),
-        target_(problem.target),
-        layout_(problem.layout),
+        target_(gemm.target),
+        layout_(gemm.layout),
         m_(m),
         any_tile_(any_tile),
         limits_(limits) {
@@ -184,11 +184,11 @@ class MmaCandidates {
 
 // All candidates of a search, slow ones only where there is no other.
 template <class Search>
-Search searched(const GemmProblem& problem, const MRange& m, bool may_be_slow) {
-  Search fast(problem, m, false);
+Search searched(const GemmRequest& gemm, const MRange& m, bool may_be_slow) {
+  Search fast(gemm, m, false);
   fast.add_all();
   if (!fast.empty() || !may_be_slow) return fast;
-  Search any(problem, m, true);
+  Search any(gemm, m, true);
   any.add_all();
   return any;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "generator/families/costs.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
 #include "generator/families/shared_memory.h"
@@ -51,9 +51,9 @@ struct MmaRun {
 
 // Microseconds of a launch with m tokens. `costs`: in the order of MmaCost.
 template <class Config>
-double mma_us(const GemmProblem& problem, const Config& c, std::int64_t m, const MmaRun& run,
+double mma_us(const GemmRequest& gemm, const Config& c, std::int64_t m, const MmaRun& run,
               Costs costs) {
-  const GpuRates gpu(problem.target);
+  const GpuRates gpu(gemm.target);
   const double tile_bytes = 4.0 * c.tile_m * c.tile_n;
   const double sums = tile_bytes * c.warps_k / costs[kMmaSumBytes];
   const double others = c.split_k - 1;
@@ -63,9 +63,9 @@ double mma_us(const GemmProblem& problem, const Config& c, std::int64_t m, const
       run.rounds * (mma_stages(c) * run.step + (run.rounds > 1 ? run.sharers * sums : 0));
 
   const double copy_bytes = 1.0 * c.stage_chunks() * c.weights.chunk_bytes;
-  const double tokens = activation_bytes(problem.spec, m);
+  const double tokens = activation_bytes(gemm.spec, m);
   const double memory =
-      weight_clocks(problem, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
+      weight_clocks(gemm, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
   // When the memory is done, the sums are to be added.
   const double clocks = costs[kMmaStart] + side_by_side(work, memory, costs[kMmaOverlap]) +
                         run.sharers * sums + exchange;

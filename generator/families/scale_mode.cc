@@ -61,7 +61,7 @@ int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decod
 }
 
 // Codes are multiplied as they are.
-bool decodes_nothing(const GemmProblem& problem) { return problem.decode.elements() == 0; }
+bool decodes_nothing(const GemmRequest& gemm) { return gemm.decode.elements() == 0; }
 
 }  // namespace
 
@@ -112,20 +112,20 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
   return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
 
-DecodePlan decode_plan_of(const GemmProblem& problem, ScaleMode mode) {
-  const GemmSpec& spec = problem.spec;
-  if (mode == ScaleMode::kNone || spec.has_byte_activations()) return problem.decode;
-  DecodeRequest request = problem.decode.request;
+DecodePlan decode_plan_of(const GemmRequest& gemm, ScaleMode mode) {
+  const GemmSpec& spec = gemm.spec;
+  if (mode == ScaleMode::kNone || spec.has_byte_activations()) return gemm.decode;
+  DecodeRequest request = gemm.decode.request;
   request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
   request.fold_power = !request.fold_scale && folds_power(spec, mode);
-  return request.fold_scale || request.fold_power ? derive_decode_plan(request) : problem.decode;
+  return request.fold_scale || request.fold_power ? derive_decode_plan(request) : gemm.decode;
 }
 
-device::Scaling scaling_of(const GemmProblem& problem, ScaleMode mode) {
-  if (decodes_nothing(problem)) return {mode, 0, 0};
-  if (problem.decode.makes_bytes()) return {mode, problem.decode.result_exponent, 0};
-  const DecodePlan decode = decode_plan_of(problem, mode);
-  const int of_scale = power_of_scale(problem.spec, mode, decode);
+device::Scaling scaling_of(const GemmRequest& gemm, ScaleMode mode) {
+  if (decodes_nothing(gemm)) return {mode, 0, 0};
+  if (gemm.decode.makes_bytes()) return {mode, gemm.decode.result_exponent, 0};
+  const DecodePlan decode = decode_plan_of(gemm, mode);
+  const int of_scale = power_of_scale(gemm.spec, mode, decode);
   return {mode, decode.result_exponent - of_scale, of_scale};
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "generator/families/fields.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/inspect/plan.h"
 #include "steps/config.h"
@@ -36,10 +36,10 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
 
 // What a kernel with this mode decodes by: plan.decode, or the same but for a power of two of the
 // codes that is left to the scale, or for the product with the scale.
-DecodePlan decode_plan_of(const GemmProblem& problem, ScaleMode mode);
+DecodePlan decode_plan_of(const GemmRequest& gemm, ScaleMode mode);
 
 // The mode with the powers of two that this decode plan leaves to scales and sums.
-device::Scaling scaling_of(const GemmProblem& problem, ScaleMode mode);
+device::Scaling scaling_of(const GemmRequest& gemm, ScaleMode mode);
 
 std::string_view to_string(ScaleMode mode) noexcept;
 // "scale on weight", "no scales": for a kernel's description.

@@ -346,7 +346,7 @@ Plan WgmmaCase::plan() const {
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
   const auto& v = config_of<WarpgroupKernel>(plan.kernels[0]);
   const bool one_way = v.has_one_token_tile();
-  if (m != tokens.back() && !one_way) return wgmma_shares(gemm_problem(plan), v, m);
+  if (m != tokens.back() && !one_way) return wgmma_shares(gemm_request(plan), v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto row_sets = static_cast<int>(ceil_of(spec.shape.n, std::int64_t{v.tile_n} * v.cluster));
   const auto token_tiles = static_cast<int>(ceil_of(m, v.tile_m));

@@ -43,7 +43,7 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
     return {"byte_tiles/byte_tiles.cuh",
             describe(kernel),
             families::config_struct("ByteTilesConfig", config,
-                                    aliases_of(gemm_problem(plan).spec, config)),
+                                    aliases_of(gemm_request(plan).spec, config)),
             "gemm_byte_tiles<heddle::Config>",
             {}};
   }
@@ -56,7 +56,7 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
   std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept override {
     const bool is_bound = config_of<ByteTilesConfig>(kernel).split_k > 1;
     return is_bound ? kernel.size_max
-                    : std::max(kernel.size_max, gemm_problem(plan).spec.shape.m_max);
+                    : std::max(kernel.size_max, gemm_request(plan).spec.shape.m_max);
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
     return config_of<ByteTilesConfig>(kernel).tile_m;
@@ -85,19 +85,19 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
                                   const MRange& /*m*/) const override {
     return byte_tiles_exclusions(spec, target);
   }
-  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+  std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                             const MRange& m) const override {
-    return byte_tiles_candidates(problem, m);
+    return byte_tiles_candidates(gemm, m);
   }
-  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
-    return byte_tiles_refusals(problem, m);
+  std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& m) const override {
+    return byte_tiles_refusals(gemm, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return byte_tiles_cost_parameters();
   }
-  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+  double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                           Costs costs) const override {
-    return byte_tiles_us(problem, kernel, m, costs);
+    return byte_tiles_us(gemm, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

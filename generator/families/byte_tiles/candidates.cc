@@ -36,8 +36,8 @@ int sum_registers(const ByteTilesConfig& c) {
 
 class Candidates final : public MmaCandidates<ByteTilesConfig> {
  public:
-  Candidates(const GemmProblem& problem, const MRange& m, bool any_tile)
-      : MmaCandidates(problem, m, any_tile,
+  Candidates(const GemmRequest& gemm, const MRange& m, bool any_tile)
+      : MmaCandidates(gemm, m, any_tile,
                       {.most_row_blocks = 16, .most_tokens_of_rounds = kMostTokens / 2}) {
     base_.scaling.mode = scale_mode_of_bytes(spec_);
     base_.by_registers = spec_.path == Path::kTuring || !has_async_copies(target_);
@@ -102,12 +102,12 @@ class Candidates final : public MmaCandidates<ByteTilesConfig> {
 
 }  // namespace
 
-std::vector<PlannedKernel> byte_tiles_candidates(const GemmProblem& problem, const MRange& m) {
-  return searched<Candidates>(problem, m, true).take();
+std::vector<PlannedKernel> byte_tiles_candidates(const GemmRequest& gemm, const MRange& m) {
+  return searched<Candidates>(gemm, m, true).take();
 }
 
-std::vector<Problem> byte_tiles_refusals(const GemmProblem& problem, const MRange& m) {
-  return searched<Candidates>(problem, m, true).take_problems();
+std::vector<Problem> byte_tiles_refusals(const GemmRequest& gemm, const MRange& m) {
+  return searched<Candidates>(gemm, m, true).take_problems();
 }
 
 std::vector<Problem> byte_tiles_exclusions(const GemmSpec& spec, const Target& target) {

@@ -9,18 +9,18 @@
 #include "byte_tiles/config.h"
 #include "generator/families/fields.h"
 #include "generator/families/gemm_family.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 
 namespace heddle {
 
 // As GemmFamily::exclusions(), candidates() and refusals().
 std::vector<Problem> byte_tiles_exclusions(const GemmSpec& spec, const Target& target);
-std::vector<PlannedKernel> byte_tiles_candidates(const GemmProblem& problem, const MRange& m);
-std::vector<Problem> byte_tiles_refusals(const GemmProblem& problem, const MRange& m);
+std::vector<PlannedKernel> byte_tiles_candidates(const GemmRequest& gemm, const MRange& m);
+std::vector<Problem> byte_tiles_refusals(const GemmRequest& gemm, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& byte_tiles_cost_parameters();
-double byte_tiles_us(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+double byte_tiles_us(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                      Costs costs);
 
 }  // namespace heddle

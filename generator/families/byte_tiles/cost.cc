@@ -32,7 +32,7 @@ double chunk_instructions(const ByteTilesConfig& c) {
 
 const std::vector<CostParameter>& byte_tiles_cost_parameters() { return mma_cost_parameters(); }
 
-double byte_tiles_us(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+double byte_tiles_us(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                      Costs costs) {
   constexpr double kSharedBytes = 128;  // a clock
   constexpr double kLoadBytes = 512;    // of an ldmatrix
@@ -40,15 +40,15 @@ double byte_tiles_us(const GemmProblem& problem, const PlannedKernel& kernel, st
   const auto& c = config_of<ByteTilesConfig>(kernel);
   const std::int64_t blocks = mma_blocks(c, m);
   // Blocks that share an SM run one after the other.
-  const int sharers = blocks > problem.target.sm_count ? kernel.blocks_per_sm : 1;
+  const int sharers = blocks > gemm.target.sm_count ? kernel.blocks_per_sm : 1;
   const auto rounds =
-      static_cast<double>(ceil_div(blocks, std::int64_t{problem.target.sm_count} * sharers));
+      static_cast<double>(ceil_div(blocks, std::int64_t{gemm.target.sm_count} * sharers));
 
   const double chunks = 1.0 * c.stage_chunks() * c.warps_m * c.warps_n;  // of all warps
   const double instructions =
       chunks * chunk_instructions(c) + kCopySlots * c.stage_bytes() / kLoadBytes;
   const double issue = instructions / costs[kMmaIssue];
-  const double rate = (c.converts ? 1 : 2) * mma_products(problem.target);
+  const double rate = (c.converts ? 1 : 2) * mma_products(gemm.target);
   const double multiply = 1.0 * c.tile_n * c.stage_k * c.tile_m / rate;
   const double shared = (chunks * fragment_loads(c) * kLoadBytes + c.stage_bytes()) / kSharedBytes;
   const double fetch = fetch_clocks(c.stage_bytes(), costs[kMmaSmBytes], costs[kMmaLatency],
@@ -60,7 +60,7 @@ double byte_tiles_us(const GemmProblem& problem, const PlannedKernel& kernel, st
 
   // Blocks that share K write their sums, count each other, and read.
   constexpr double kTrips = 3;
-  return mma_us(problem, c, m, {rounds, sharers, step, kTrips}, costs);
+  return mma_us(gemm, c, m, {rounds, sharers, step, kTrips}, costs);
 }
 
 }  // namespace heddle

@@ -9,7 +9,7 @@
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {
@@ -31,7 +31,7 @@ class Gather final : public Family {
     text.decisions = "the columns of X in the order of the packed weights: " + describe(kernel);
     text.definitions = families::config_struct(
         "GatherConfig", config_of<GatherConfig>(kernel),
-        {"using Value = " + value_type(gemm_problem(plan).spec.activation) + ';'});
+        {"using Value = " + value_type(gemm_request(plan).spec.activation) + ';'});
     text.function = "gather<heddle::Config>";
     return text;
   }

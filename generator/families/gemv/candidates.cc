@@ -48,11 +48,11 @@ int registers_of(const WeightSpec& weight, const GemvConfig& c) {
 
 class Candidates {
  public:
-  Candidates(const GemmProblem& problem, const MRange& m)
-      : spec_(problem.spec), target_(problem.target), m_(m) {
-    base_.weights = packed_weights(spec_, problem.layout);
-    base_.shape = weight_shape(spec_, problem.layout);
-    base_.scaling.mode = scale_mode_of_entries(spec_, problem.layout, kTokenTile);
+  Candidates(const GemmRequest& gemm, const MRange& m)
+      : spec_(gemm.spec), target_(gemm.target), m_(m) {
+    base_.weights = packed_weights(spec_, gemm.layout);
+    base_.shape = weight_shape(spec_, gemm.layout);
+    base_.scaling.mode = scale_mode_of_entries(spec_, gemm.layout, kTokenTile);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
     base_.turing = spec_.path == Path::kTuring || !has_async_copies(target_);
@@ -132,15 +132,15 @@ std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m) {
   return reasons.take();
 }
 
-std::vector<PlannedKernel> gemv_candidates(const GemmProblem& problem, const MRange& m) {
-  return Candidates(problem, m).all();
+std::vector<PlannedKernel> gemv_candidates(const GemmRequest& gemm, const MRange& m) {
+  return Candidates(gemm, m).all();
 }
 
-std::vector<Problem> gemv_refusals(const GemmProblem& problem) {
+std::vector<Problem> gemv_refusals(const GemmRequest& gemm) {
   Reasons reasons;
   reasons.unless(false, "/shape/k",
                  "the token and the scales of such long rows do not fit into the shared memory",
-                 problem.spec.shape.k, "shorter rows");
+                 gemm.spec.shape.k, "shorter rows");
   return reasons.take();
 }
 

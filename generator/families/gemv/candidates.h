@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 
 namespace heddle {
 
 // As GemmFamily::exclusions(), candidates() and refusals().
 std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m);
-std::vector<PlannedKernel> gemv_candidates(const GemmProblem& problem, const MRange& m);
-std::vector<Problem> gemv_refusals(const GemmProblem& problem);
+std::vector<PlannedKernel> gemv_candidates(const GemmRequest& gemm, const MRange& m);
+std::vector<Problem> gemv_refusals(const GemmRequest& gemm);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& gemv_cost_parameters();
-double gemv_us(const GemmProblem& problem, const PlannedKernel& kernel, Costs costs);
+double gemv_us(const GemmRequest& gemm, const PlannedKernel& kernel, Costs costs);
 
 }  // namespace heddle
 

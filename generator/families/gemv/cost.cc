@@ -44,14 +44,14 @@ const std::vector<CostParameter>& gemv_cost_parameters() {
   return parameters;
 }
 
-double gemv_us(const GemmProblem& problem, const PlannedKernel& kernel, Costs costs) {
+double gemv_us(const GemmRequest& gemm, const PlannedKernel& kernel, Costs costs) {
   const auto& c = config_of<device::GemvConfig>(kernel);
-  const GpuRates gpu(problem.target);
+  const GpuRates gpu(gemm.target);
   // Blocks and rounds of the SM that has the most blocks.
-  const auto of_sm = static_cast<int>(device::ceil_div(c.blocks(), problem.target.sm_count));
+  const auto of_sm = static_cast<int>(device::ceil_div(c.blocks(), gemm.target.sm_count));
   const auto rounds = static_cast<double>(device::ceil_div(of_sm, kernel.blocks_per_sm));
 
-  const double instructions = chunk_slots(problem, c.scaling.mode, 1);
+  const double instructions = chunk_slots(gemm, c.scaling.mode, 1);
   const double issue = 1.0 * of_sm * c.block_chunks() * instructions / costs[kIssue];
   // A warp decodes its chunks one after the other. What it holds of those ahead hides a request's
   // latency in part; the latency of a warp's first request is in the start, and other blocks of the
@@ -67,7 +67,7 @@ double gemv_us(const GemmProblem& problem, const PlannedKernel& kernel, Costs co
       1.0 * of_sm * (c.block_chunks() * c.weights.chunk_bytes + c.token_bytes());
   const double memory = std::max(
       sm_bytes / costs[kSmBytes],
-      weight_clocks(problem, 1.0 * c.weights.chunk_bytes * c.warp_chunks(), gpu.memory_bytes));
+      weight_clocks(gemm, 1.0 * c.weights.chunk_bytes * c.warp_chunks(), gpu.memory_bytes));
   const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]) +
                         c.warps_k * costs[kWarpSum] + (c.split_k > 1 ? costs[kExchange] : 0);
   return clocks / gpu.clocks_per_us;

@@ -17,7 +17,7 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
   std::string_view name() const noexcept override { return "gemv"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    std::vector<std::string> aliases = gemm_aliases(gemm_problem(plan).spec);
+    std::vector<std::string> aliases = gemm_aliases(gemm_request(plan).spec);
     const auto& config = config_of<GemvConfig>(kernel);
     aliases.emplace_back(config.turing ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
     aliases.emplace_back("using Schedule = RowSplitK<GemvShape<Config>>;");
@@ -62,20 +62,19 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
                                   const MRange& m) const override {
     return gemv_exclusions(spec, m);
   }
-  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+  std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                             const MRange& m) const override {
-    return gemv_candidates(problem, m);
+    return gemv_candidates(gemm, m);
   }
-  std::vector<Problem> refusals_for(const GemmProblem& problem,
-                                    const MRange& /*m*/) const override {
-    return gemv_refusals(problem);
+  std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& /*m*/) const override {
+    return gemv_refusals(gemm);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return gemv_cost_parameters();
   }
-  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel,
-                          std::int64_t /*m*/, Costs costs) const override {
-    return gemv_us(problem, kernel, costs);
+  double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t /*m*/,
+                          Costs costs) const override {
+    return gemv_us(gemm, kernel, costs);
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

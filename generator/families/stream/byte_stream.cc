@@ -22,7 +22,7 @@ class ByteStream final : public StreamFamily {
   bool multiplies_halves() const noexcept override { return false; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    const GemmSpec& spec = gemm_problem(plan).spec;
+    const GemmSpec& spec = gemm_request(plan).spec;
     const std::string products =
         spec.activation == DType::kInt8
             ? "StreamInt8Products"
@@ -32,16 +32,16 @@ class ByteStream final : public StreamFamily {
         {products, sums_of_codes(spec), "stream/decoded_bytes.cuh", "gemm_stream_decoded"});
   }
 
-  void complete_for(const GemmProblem& problem, PlannedKernel& candidate) const override {
-    StreamFamily::complete_for(problem, candidate);
+  void complete_for(const GemmRequest& gemm, PlannedKernel& candidate) const override {
+    StreamFamily::complete_for(gemm, candidate);
     StreamConfig config = config_of<StreamConfig>(candidate);
     if (!config.has_fp8()) return;
-    config.scaling.result_exponent = byte_stream_decode_plan(problem).result_exponent;
+    config.scaling.result_exponent = byte_stream_decode_plan(gemm).result_exponent;
     candidate.configuration = make_configuration(config);
   }
   DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& config = config_of<StreamConfig>(kernel);
-    return config.has_fp8() ? byte_stream_decode_plan(gemm_problem(plan))
+    return config.has_fp8() ? byte_stream_decode_plan(gemm_request(plan))
                             : StreamFamily::decode_plan(plan, kernel);
   }
 

@@ -40,12 +40,8 @@ int workers(const Target& target, const StreamConfig& c) {
 
 class Candidates {
  public:
-  Candidates(const Family& family, const GemmProblem& problem, const MRange& m)
-      : family_(family),
-        spec_(problem.spec),
-        target_(problem.target),
-        layout_(problem.layout),
-        m_(m) {
+  Candidates(const Family& family, const GemmRequest& gemm, const MRange& m)
+      : family_(family), spec_(gemm.spec), target_(gemm.target), layout_(gemm.layout), m_(m) {
     const auto tokens = static_cast<int>(ceil_div(m.max, kTokenTile)) * kTokenTile;
     base_.weights = packed_weights(spec_, layout_);
     base_.shape = weight_shape(spec_, layout_);
@@ -173,10 +169,10 @@ class Candidates {
 
 }  // namespace
 
-std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmProblem& problem,
+std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmRequest& gemm,
                                              const MRange& m) {
-  const GemmSpec& spec = problem.spec;
-  Candidates candidates(family, problem, m);
+  const GemmSpec& spec = gemm.spec;
+  Candidates candidates(family, gemm, m);
   if (spec.tile.split_k) {
     candidates.add_split(*spec.tile.split_k);
   } else {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 
 namespace heddle {
 
 // As GemmFamily::candidates(), of the family of 16 bits or of 8.
-std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmProblem& problem,
+std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmRequest& gemm,
                                              const MRange& m);
 
 }  // namespace heddle

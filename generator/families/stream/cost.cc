@@ -36,25 +36,25 @@ Rates rates_of(Costs costs, bool of_codes) {
 
 // Instructions of a warp for a chunk. Codes of FP8 that become FP16 in the loop take a PRMT and two
 // conversions for 16 columns of eight tokens.
-double slots_of_chunk(const GemmProblem& problem, const StreamConfig& c) {
+double slots_of_chunk(const GemmRequest& gemm, const StreamConfig& c) {
   constexpr double kWidenInLoop = 3 * WeightLayout::kChunkK / 16.0;
   constexpr int kColumnsOfInt8 = 32, kColumnsOfHalves = 16;  // of a matrix instruction
   const bool is_int8 = c.token_values == TokenValues::kInt8;
   const double widen =
       c.token_values == TokenValues::kFp8InLoop ? kWidenInLoop * c.token_tiles() : 0;
-  return widen +
-         chunk_slots(problem, c.has_fp8() ? byte_stream_decode_plan(problem) : problem.decode,
-                     is_int8 ? kColumnsOfInt8 : kColumnsOfHalves, c.scaling.mode, c.token_tiles());
+  return widen + chunk_slots(gemm, c.has_fp8() ? byte_stream_decode_plan(gemm) : gemm.decode,
+                             is_int8 ? kColumnsOfInt8 : kColumnsOfHalves, c.scaling.mode,
+                             c.token_tiles());
 }
 
 // Each block copies the tokens of its part of K first, while weights are on their way. Codes that
 // pass through registers take instructions, also in rows of shared memory that have no token: for
 // 512 bytes of a warp, and more where they become FP16 there, since stores of neighbouring lanes
 // meet in their banks.
-double token_clocks(const GemmProblem& problem, const StreamConfig& c, std::int64_t m,
+double token_clocks(const GemmRequest& gemm, const StreamConfig& c, std::int64_t m,
                     const Rates& rates) {
   constexpr double kCopy = 6 / 512.0, kWidenOnTheWay = 94 / 512.0;
-  const GemmSpec& spec = problem.spec;
+  const GemmSpec& spec = gemm.spec;
   const double row_bytes =
       static_cast<double>(bytes_of(spec.activation) * spec.shape.k) / c.split_k;
   const double fetch = static_cast<double>(m) * row_bytes / rates.token_bytes;
@@ -67,8 +67,8 @@ double token_clocks(const GemmProblem& problem, const StreamConfig& c, std::int6
 
 }  // namespace
 
-DecodePlan byte_stream_decode_plan(const GemmProblem& problem) {
-  DecodeRequest request = problem.decode.request;
+DecodePlan byte_stream_decode_plan(const GemmRequest& gemm) {
+  DecodeRequest request = gemm.decode.request;
   request.dtype = DType::kFp16;
   request.order = ElementOrder::kFragment;
   return derive_decode_plan(request);
@@ -100,7 +100,7 @@ std::vector<CostParameter> stream_cost_parameters(bool of_codes) {
   return parameters;
 }
 
-double stream_us(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+double stream_us(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                  Costs costs) {
   const auto& c = config_of<StreamConfig>(kernel);
   const Rates rates = rates_of(costs, c.has_codes());
@@ -108,15 +108,15 @@ double stream_us(const GemmProblem& problem, const PlannedKernel& kernel, std::i
   // long as a whole one.
   const double row_blocks = ceil_div(c.shape.row_blocks, c.workers / c.split_k);
   const double stages = row_blocks * ceil_div(c.most_chunks(), c.stage_chunks);
-  const double instructions = stages * c.stage_chunks * slots_of_chunk(problem, c);
+  const double instructions = stages * c.stage_chunks * slots_of_chunk(gemm, c);
   const double issue =
       std::max(instructions * c.warps_k / rates.issue, instructions / rates.warp_issue);
-  const double work = token_clocks(problem, c, m, rates) + issue + stages * rates.stage +
+  const double work = token_clocks(gemm, c, m, rates) + issue + stages * rates.stage +
                       row_blocks * c.warps_k * c.token_tiles() * rates.row_block +
                       (c.is_even() ? 0 : rates.uneven);
 
-  const GpuRates gpu(problem.target);
-  const double memory = weight_clocks(problem, c.stage_bytes(), gpu.memory_bytes);
+  const GpuRates gpu(gemm.target);
+  const double memory = weight_clocks(gemm, c.stage_bytes(), gpu.memory_bytes);
   const double exchange = rates.exchange * std::log2(c.split_k);
   const double clocks = rates.start + side_by_side(work, memory, rates.overlap) + exchange;
   return clocks / gpu.clocks_per_us;

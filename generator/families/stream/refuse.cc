@@ -11,19 +11,19 @@
 namespace heddle {
 namespace {
 
-std::vector<Problem> refuse_long_rows(const Family& family, const GemmProblem& problem,
+std::vector<Problem> refuse_long_rows(const Family& family, const GemmRequest& gemm,
                                       const MRange& m) {
-  const GemmShape& shape = problem.spec.shape;
-  const bool has_path = problem.spec.path != Path::kAuto;
+  const GemmShape& shape = gemm.spec.shape;
+  const bool has_path = gemm.spec.path != Path::kAuto;
   std::int64_t most = m.max - 1;  // tokens that a stream serves
-  while (most > 0 && stream_candidates(family, problem, {most, most}).empty()) --most;
+  while (most > 0 && stream_candidates(family, gemm, {most, most}).empty()) --most;
   const std::string fewer = most < shape.m_min ? "" : fmt::format(", or M up to {}", most);
   Reasons reasons;
   reasons.unless(
       false, "/shape/k",
       fmt::format("with M = {} such long rows of X do not fit into the {} bytes of shared memory "
                   "of a thread block",
-                  m.max, problem.target.shared_per_block),
+                  m.max, gemm.target.shared_per_block),
       shape.k, fmt::format("shorter rows{}{}", fewer, has_path ? ", or another path" : ""));
   return reasons.take();
 }
@@ -55,12 +55,12 @@ std::vector<Problem> stream_exclusions(const GemmSpec& spec, const Target& targe
   return reasons.take();
 }
 
-std::vector<Problem> stream_refusals(const Family& family, const GemmProblem& problem,
+std::vector<Problem> stream_refusals(const Family& family, const GemmRequest& gemm,
                                      const MRange& m) {
-  const GemmSpec& spec = problem.spec;
+  const GemmSpec& spec = gemm.spec;
   // A spec of 16 bits that a stream serves with its fewest tokens may have other kernels for more.
   if (!spec.has_byte_activations() && m.min > spec.shape.m_min) return {};
-  if (!sets_any(spec.tile)) return refuse_long_rows(family, problem, m);
+  if (!sets_any(spec.tile)) return refuse_long_rows(family, gemm, m);
   Reasons reasons;
   reasons.unless(false, "/tile", fmt::format("no stream of M = {} has this tile", m.max), "",
                  "no tile, or one of streams that fits into the shared memory");

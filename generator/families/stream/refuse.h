@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/refuse.h"
 #include "heddle/inspect/plan.h"
 
@@ -12,7 +12,7 @@ namespace heddle {
 
 // As GemmFamily::exclusions() and refusals(), of the family of 16 bits or of 8.
 std::vector<Problem> stream_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
-std::vector<Problem> stream_refusals(const Family& family, const GemmProblem& problem,
+std::vector<Problem> stream_refusals(const Family& family, const GemmRequest& gemm,
                                      const MRange& m);
 
 }  // namespace heddle

@@ -43,7 +43,7 @@ std::string StreamFamily::label(const PlannedKernel& kernel) const {
 
 KernelText StreamFamily::text_with(const Plan& plan, const PlannedKernel& kernel,
                                    const Policies& policies) {
-  std::vector<std::string> aliases = gemm_aliases(gemm_problem(plan).spec);
+  std::vector<std::string> aliases = gemm_aliases(gemm_request(plan).spec);
   aliases.emplace_back("using Schedule = StridedRows<StreamShape<Config>>;");
   aliases.push_back(fmt::format("using Products = {};", policies.products));
   aliases.push_back(fmt::format("using Sums = {};", policies.sums));

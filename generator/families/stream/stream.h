@@ -30,17 +30,17 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
                                   const MRange& m) const override {
     return stream_exclusions(spec, target, m);
   }
-  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+  std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                             const MRange& m) const override {
-    return stream_candidates(*this, problem, m);
+    return stream_candidates(*this, gemm, m);
   }
-  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
-    return stream_refusals(*this, problem, m);
+  std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& m) const override {
+    return stream_refusals(*this, gemm, m);
   }
 
-  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+  double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                           Costs costs) const override {
-    return stream_us(problem, kernel, m, costs);
+    return stream_us(gemm, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

@@ -36,8 +36,8 @@ Feeder feeder_of(const GemmSpec& spec, const Target& target) {
 
 class Candidates final : public MmaCandidates<TilesConfig> {
  public:
-  Candidates(const GemmProblem& problem, const MRange& m, bool any_tile)
-      : MmaCandidates(problem, m, any_tile, {.most_row_blocks = 24, .may_have_fewest_rows = true}) {
+  Candidates(const GemmRequest& gemm, const MRange& m, bool any_tile)
+      : MmaCandidates(gemm, m, any_tile, {.most_row_blocks = 24, .may_have_fewest_rows = true}) {
     base_.pre_scale = takes_pre_scale(spec_);
     base_.feeder = feeder_of(spec_, target_);
   }
@@ -138,10 +138,9 @@ class Candidates final : public MmaCandidates<TilesConfig> {
 
 // A tile of the user's that no registers hold is built all the same. So is a slow one where none is
 // fast, since the GPU has few registers or little shared memory; but none that bulk copies feed.
-Candidates candidates_of(const GemmProblem& problem, const MRange& m) {
-  const GemmSpec& spec = problem.spec;
-  return searched<Candidates>(problem, m,
-                              sets_any(spec.tile) || !has_bulk_tiles(spec, problem.target));
+Candidates candidates_of(const GemmRequest& gemm, const MRange& m) {
+  const GemmSpec& spec = gemm.spec;
+  return searched<Candidates>(gemm, m, sets_any(spec.tile) || !has_bulk_tiles(spec, gemm.target));
 }
 
 }  // namespace
@@ -153,12 +152,12 @@ bool tile_fits_twice(const Target& target, const TilesConfig& c) {
   return has_registers && 2 * (c.shared_bytes() + kReservedSharedBytes) <= target.shared_per_sm;
 }
 
-std::vector<PlannedKernel> tiles_candidates(const GemmProblem& problem, const MRange& m) {
-  return candidates_of(problem, m).take();
+std::vector<PlannedKernel> tiles_candidates(const GemmRequest& gemm, const MRange& m) {
+  return candidates_of(gemm, m).take();
 }
 
-std::vector<Problem> tiles_refusals(const GemmProblem& problem, const MRange& m) {
-  return candidates_of(problem, m).take_problems();
+std::vector<Problem> tiles_refusals(const GemmRequest& gemm, const MRange& m) {
+  return candidates_of(gemm, m).take_problems();
 }
 
 }  // namespace heddle

@@ -7,7 +7,7 @@
 
 #include "generator/families/fields.h"
 #include "generator/families/gemm_family.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "tiles/config.h"
 
 namespace heddle {
@@ -17,13 +17,12 @@ namespace heddle {
 bool tile_fits_twice(const Target& target, const device::TilesConfig& config);
 
 // As GemmFamily::candidates() and refusals().
-std::vector<PlannedKernel> tiles_candidates(const GemmProblem& problem, const MRange& m);
-std::vector<Problem> tiles_refusals(const GemmProblem& problem, const MRange& m);
+std::vector<PlannedKernel> tiles_candidates(const GemmRequest& gemm, const MRange& m);
+std::vector<Problem> tiles_refusals(const GemmRequest& gemm, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& tiles_cost_parameters();
-double tiles_us(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
-                Costs costs);
+double tiles_us(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m, Costs costs);
 
 }  // namespace heddle
 

@@ -50,29 +50,28 @@ const std::vector<CostParameter>& tiles_cost_parameters() {
   return parameters;
 }
 
-double tiles_us(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
-                Costs costs) {
+double tiles_us(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const auto& c = config_of<TilesConfig>(kernel);
   const std::int64_t blocks = mma_blocks(c, m);
   // Blocks that share an SM run one after the other.
-  const int sharers = blocks > problem.target.sm_count ? residents(problem.target, kernel) : 1;
-  const auto rounds = static_cast<double>(ceil_div(blocks, places_of(problem.target, c, sharers)));
+  const int sharers = blocks > gemm.target.sm_count ? residents(gemm.target, kernel) : 1;
+  const auto rounds = static_cast<double>(ceil_div(blocks, places_of(gemm.target, c, sharers)));
 
   const double chunks = c.stage_row_blocks() * c.stage_chunks();
   const double instructions =
-      chunks * c.warps_m * chunk_slots(problem, c.scaling.mode, c.token_tiles());
+      chunks * c.warps_m * chunk_slots(gemm, c.scaling.mode, c.token_tiles());
   const double warps = c.multiplying_warps();
   const double fetch = fetch_clocks(c.stage_bytes(), costs[kMmaSmBytes], costs[kMmaLatency],
                                     c.stages, mma_stages(c));
   const double issue = instructions / costs[kMmaIssue];
-  const double multiply = 1.0 * c.tile_n * c.stage_k * c.tile_m / mma_products(problem.target);
+  const double multiply = 1.0 * c.tile_n * c.stage_k * c.tile_m / mma_products(gemm.target);
   const double alone = instructions / warps / costs[kWarpIssue];
   const double step =
       std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kMmaOverlap]),
                alone) +
       costs[kMmaStage] * (c.feeder == device::Feeder::kBulk ? 1 : 2);
   // A cluster's blocks send their sums; others write them, count each other, and read.
-  return mma_us(problem, c, m, {rounds, sharers, step, c.is_cluster() ? 1.0 : 3.0}, costs);
+  return mma_us(gemm, c, m, {rounds, sharers, step, c.is_cluster() ? 1.0 : 3.0}, costs);
 }
 
 }  // namespace heddle

@@ -52,7 +52,7 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& config = config_of<TilesConfig>(kernel);
     const std::string rendered =
-        families::config_struct("TilesConfig", config, aliases_of(gemm_problem(plan).spec, config));
+        families::config_struct("TilesConfig", config, aliases_of(gemm_request(plan).spec, config));
     if (config.feeder == Feeder::kBulk) {
       return gemm_text(plan, kernel, "tiles/bulk.cuh", rendered, "gemm_bulk");
     }
@@ -76,7 +76,7 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     const auto& config = config_of<TilesConfig>(kernel);
     const bool is_bound = config.feeder == Feeder::kBulk || config.split_k > 1;
     return is_bound ? kernel.size_max
-                    : std::max(kernel.size_max, gemm_problem(plan).spec.shape.m_max);
+                    : std::max(kernel.size_max, gemm_request(plan).spec.shape.m_max);
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
     return config_of<TilesConfig>(kernel).tile_m;
@@ -106,20 +106,20 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
                                   const MRange& m) const override {
     return tiles_exclusions(spec, target, m);
   }
-  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+  std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                             const MRange& m) const override {
-    return tiles_candidates(problem, m);
+    return tiles_candidates(gemm, m);
   }
-  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
-    return tiles_refusals(problem, m);
+  std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& m) const override {
+    return tiles_refusals(gemm, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return tiles_cost_parameters();
   }
   int cost_version() const noexcept override { return 2; }
-  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+  double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                           Costs costs) const override {
-    return tiles_us(problem, kernel, m, costs);
+    return tiles_us(gemm, kernel, m, costs);
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

@@ -109,7 +109,7 @@ struct Choice {
 
 class Candidates {
  public:
-  Candidates(const GemmProblem& problem, const MRange& m)
+  Candidates(const GemmRequest& problem, const MRange& m)
       : problem_(problem),
         spec_(problem.spec),
         target_(problem.target),
@@ -264,7 +264,7 @@ class Candidates {
     return kernel;
   }
 
-  const GemmProblem& problem_;
+  const GemmRequest& problem_;
   const GemmSpec& spec_;
   const Target& target_;
   const WeightLayout& layout_;
@@ -275,7 +275,7 @@ class Candidates {
   int least_refused_bytes_ = 0;  // of a stage of their tile
 };
 
-Candidates candidates_of(const GemmProblem& problem, const MRange& m) {
+Candidates candidates_of(const GemmRequest& problem, const MRange& m) {
   Candidates candidates(problem, m);
   candidates.add_all();
   return candidates;
@@ -283,11 +283,11 @@ Candidates candidates_of(const GemmProblem& problem, const MRange& m) {
 
 }  // namespace
 
-std::vector<PlannedKernel> warpgroup_candidates(const GemmProblem& problem, const MRange& m) {
+std::vector<PlannedKernel> warpgroup_candidates(const GemmRequest& problem, const MRange& m) {
   return candidates_of(problem, m).take();
 }
 
-std::vector<Problem> warpgroup_refusals(const GemmProblem& problem, const MRange& m) {
+std::vector<Problem> warpgroup_refusals(const GemmRequest& problem, const MRange& m) {
   return candidates_of(problem, m).take_problems();
 }
 

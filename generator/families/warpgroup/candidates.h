@@ -7,13 +7,13 @@
 
 #include "generator/families/fields.h"
 #include "generator/families/gemm_family.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 
 namespace heddle {
 
 // As GemmFamily::candidates() and refusals().
-std::vector<PlannedKernel> warpgroup_candidates(const GemmProblem& plan, const MRange& m);
-std::vector<Problem> warpgroup_refusals(const GemmProblem& plan, const MRange& m);
+std::vector<PlannedKernel> warpgroup_candidates(const GemmRequest& plan, const MRange& m);
+std::vector<Problem> warpgroup_refusals(const GemmRequest& plan, const MRange& m);
 
 }  // namespace heddle
 

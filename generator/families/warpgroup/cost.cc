@@ -124,7 +124,7 @@ double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens
   return static_cast<double>(tiles * c_.tile_m * token_bytes) / GpuRates(plan_.target).memory_bytes;
 }
 
-double wgmma_launch_us(const GemmProblem& plan, const WarpgroupKernel& c, std::int64_t m,
+double wgmma_launch_us(const GemmRequest& plan, const WarpgroupKernel& c, std::int64_t m,
                        Costs costs, double work_clocks) {
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "generator/families/costs.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "heddle/inspect/plan.h"
 
@@ -15,7 +15,7 @@ namespace heddle {
 // Clocks of one thread block of a launch with m tokens.
 class WgmmaClocks {
  public:
-  WgmmaClocks(const GemmProblem& plan, const WarpgroupKernel& config, std::int64_t m,
+  WgmmaClocks(const GemmRequest& plan, const WarpgroupKernel& config, std::int64_t m,
               Costs costs) noexcept
       : plan_(plan), c_(config), m_(m), costs_(costs) {}
 
@@ -39,7 +39,7 @@ class WgmmaClocks {
   double byte_unit() const;
   double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
 
-  const GemmProblem& plan_;
+  const GemmRequest& plan_;
   const WarpgroupKernel& c_;
   const std::int64_t m_;
   const Costs costs_;
@@ -50,7 +50,7 @@ const std::vector<CostParameter>& warpgroup_cost_parameters();
 
 // Microseconds of a launch with m tokens whose SMs work for so many clocks, while the memory brings
 // weights and tokens.
-double wgmma_launch_us(const GemmProblem& plan, const WarpgroupKernel& config, std::int64_t m,
+double wgmma_launch_us(const GemmRequest& plan, const WarpgroupKernel& config, std::int64_t m,
                        Costs costs, double work_clocks);
 
 }  // namespace heddle

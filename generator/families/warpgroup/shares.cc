@@ -50,7 +50,7 @@ struct Way {
 // tiles: all are counted in clusters.
 class Ways {
  public:
-  Ways(const GemmProblem& plan, const WarpgroupKernel& c, std::int64_t m, Costs costs)
+  Ways(const GemmRequest& plan, const WarpgroupKernel& c, std::int64_t m, Costs costs)
       : c_(c),
         clocks_(plan, c, most_tokens(c, m), costs),
         tile_stages_(c.total_units()),
@@ -172,16 +172,16 @@ bool wgmma_has_places_for_pairs(const WarpgroupKernel& c) {
   return c.shares_in_pairs() && has_places_for_pairs(c, row_sets_of(c));
 }
 
-bool wgmma_has_parts(const GemmProblem& plan, const WarpgroupKernel& c) {
+bool wgmma_has_parts(const GemmRequest& plan, const WarpgroupKernel& c) {
   return Ways(plan, c, c.tokens, own_costs()).may_use_workspace();
 }
 
-WgmmaShares wgmma_shares(const GemmProblem& plan, const WarpgroupKernel& c, std::int64_t m) {
+WgmmaShares wgmma_shares(const GemmRequest& plan, const WarpgroupKernel& c, std::int64_t m) {
   const Ways ways(plan, c, m, own_costs());
   return ways.shares(ways.fastest());
 }
 
-double wgmma_shares_clocks(const GemmProblem& plan, const WarpgroupKernel& c, std::int64_t m,
+double wgmma_shares_clocks(const GemmRequest& plan, const WarpgroupKernel& c, std::int64_t m,
                            Costs costs) {
   return Ways(plan, c, m, costs).clocks(Ways(plan, c, m, own_costs()).fastest());
 }

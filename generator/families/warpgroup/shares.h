@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "generator/families/costs.h"
-#include "generator/families/gemm_problem.h"
+#include "generator/families/gemm_request.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "heddle/inspect/plan.h"
 
@@ -24,10 +24,10 @@ struct WgmmaShares {
 
 // The fastest of those that the kernel is made for, by the parameters' own values: what a table has
 // of them changes no launch.
-WgmmaShares wgmma_shares(const GemmProblem& plan, const WarpgroupKernel& config, std::int64_t m);
+WgmmaShares wgmma_shares(const GemmRequest& plan, const WarpgroupKernel& config, std::int64_t m);
 
 // Clocks that the SM that works longest needs for that.
-double wgmma_shares_clocks(const GemmProblem& plan, const WarpgroupKernel& config, std::int64_t m,
+double wgmma_shares_clocks(const GemmRequest& plan, const WarpgroupKernel& config, std::int64_t m,
                            Costs costs);
 
 // Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
@@ -39,7 +39,7 @@ bool wgmma_may_pair(const device::WarpgroupConfig& config);
 bool wgmma_has_places_for_pairs(const WarpgroupKernel& config);
 
 // Whether such a kernel has tiles that several blocks can share through the workspace.
-bool wgmma_has_parts(const GemmProblem& plan, const WarpgroupKernel& config);
+bool wgmma_has_parts(const GemmRequest& plan, const WarpgroupKernel& config);
 
 }  // namespace heddle
 

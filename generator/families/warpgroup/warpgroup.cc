@@ -77,7 +77,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
-    const GemmSpec& spec = gemm_problem(plan).spec;
+    const GemmSpec& spec = gemm_request(plan).spec;
     std::vector<std::string> aliases = gemm_aliases(spec);
     aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
     aliases.push_back(fmt::format("using End = {}<Config>;", end_policy(c.tile_end())));
@@ -103,7 +103,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     const WgmmaShares shares =
-        wgmma_shares(gemm_problem(plan), config_of<WarpgroupKernel>(kernel), size.size);
+        wgmma_shares(gemm_request(plan), config_of<WarpgroupKernel>(kernel), size.size);
     return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
             shares.shared_tiles};
   }
@@ -122,7 +122,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                               std::int64_t size) const noexcept override {
     const WgmmaShares shares =
-        wgmma_shares(gemm_problem(plan), config_of<WarpgroupKernel>(kernel), size);
+        wgmma_shares(gemm_request(plan), config_of<WarpgroupKernel>(kernel), size);
     return shares.needs_workspace() ? reserved_workspace_bytes(plan, kernel, size) : 0;
   }
   // Tiles may be shared for some M alone.
@@ -152,20 +152,20 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
     return wgmma_exclusions(spec, target, m);
   }
   bool owns_tiles_without_path() const noexcept override { return true; }
-  std::vector<PlannedKernel> candidates_for(const GemmProblem& problem,
+  std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                             const MRange& m) const override {
-    return warpgroup_candidates(problem, m);
+    return warpgroup_candidates(gemm, m);
   }
-  std::vector<Problem> refusals_for(const GemmProblem& problem, const MRange& m) const override {
-    return warpgroup_refusals(problem, m);
+  std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& m) const override {
+    return warpgroup_refusals(gemm, m);
   }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return warpgroup_cost_parameters();
   }
-  double predicted_us_for(const GemmProblem& problem, const PlannedKernel& kernel, std::int64_t m,
+  double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                           Costs costs) const override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
-    return wgmma_launch_us(problem, c, m, costs, wgmma_shares_clocks(problem, c, m, costs));
+    return wgmma_launch_us(gemm, c, m, costs, wgmma_shares_clocks(gemm, c, m, costs));
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

@@ -46,7 +46,7 @@ std::vector<Mode> modes_of(const GemmSpec& spec) {
     const auto is_same = [mode](const Mode& other) { return other.scaling.mode == mode; };
     if (std::any_of(modes.begin(), modes.end(), is_same)) continue;
     modes.push_back(
-        {scaling_of(gemm_problem(plan), mode), kernel.family->decode_plan(plan, kernel)});
+        {scaling_of(gemm_request(plan), mode), kernel.family->decode_plan(plan, kernel)});
   }
   return modes;
 }

@@ -36,7 +36,7 @@ TEST(PlanPlain, EveryGpuServesEveryM) {
 // Neither scales nor decoding: of a chunk there are its loads.
 TEST(PlanPlain, DecodingTakesNothing) {
   const Plan plan = plan_of(plain_gemm(4096, 4096), "h100");
-  EXPECT_EQ(decode_slots(gemm_problem(plan), ScaleMode::kNone, 8), 16.0 * 128 * 2 / (32 * 16));
+  EXPECT_EQ(decode_slots(gemm_request(plan), ScaleMode::kNone, 8), 16.0 * 128 * 2 / (32 * 16));
   for (const PlannedKernel& kernel : plan.kernels) {
     const DecodePlan decode = kernel.family->decode_plan(plan, kernel);
     EXPECT_TRUE(decode.ops.empty()) << kernel.name;

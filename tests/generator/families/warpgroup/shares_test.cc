@@ -26,7 +26,7 @@ std::vector<PlannedKernel> wgmma_kernels(const GemmSpec& spec) {
 void expect_work_for_every_block(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
   const auto& v = config_of<WarpgroupKernel>(kernel);
   const std::int64_t n = plan.spec.gemm().shape.n;
-  const WgmmaShares shares = wgmma_shares(gemm_problem(plan), v, m);
+  const WgmmaShares shares = wgmma_shares(gemm_request(plan), v, m);
   // Blocks that share tokens count as one.
   const std::int64_t together = v.cluster;
   const std::int64_t set_rows = v.cluster_rows();
@@ -92,7 +92,7 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   const Plan plan = unplanned(spec, target_from_name("h200"));
   for (const PlannedKernel& kernel : wgmma_kernels(spec)) {
     const auto& v = config_of<WarpgroupKernel>(kernel);
-    const WgmmaShares shares = wgmma_shares(gemm_problem(plan), v, 64);
+    const WgmmaShares shares = wgmma_shares(gemm_request(plan), v, 64);
     if (!shares.sums_in_cluster) continue;
     has_pairs = true;
     EXPECT_FALSE(shares.needs_workspace());
@@ -131,8 +131,8 @@ TEST(WgmmaShares, TokensBeyondTheL2CacheAreReadTogether) {
     has_tile = true;
     // A whole band of tokens, and a tile more than that: the last wave has tiles of both bands.
     for (const std::int64_t m : {2048, 2304}) {
-      EXPECT_EQ(wgmma_shares(gemm_problem(plan), v, m).shared_tiles, 0) << m;
-      EXPECT_GT(wgmma_shares(gemm_problem(of_large_cache), v, m).shared_tiles, 0) << m;
+      EXPECT_EQ(wgmma_shares(gemm_request(plan), v, m).shared_tiles, 0) << m;
+      EXPECT_GT(wgmma_shares(gemm_request(of_large_cache), v, m).shared_tiles, 0) << m;
     }
   }
   EXPECT_TRUE(has_tile);
@@ -157,7 +157,7 @@ TEST(WgmmaShares, OneTileOfTokensIsSharedAsItsKernelIsMade) {
           ways.insert({v.shares_tiles(), v.shares_in_pairs()});
           for (std::int64_t m = first; m <= last; ++m) {
             SCOPED_TRACE(fmt::format("{} x {}, M {} of {} to {}", n, k, m, first, last));
-            const WgmmaShares shares = wgmma_shares(gemm_problem(plan), v, m);
+            const WgmmaShares shares = wgmma_shares(gemm_request(plan), v, m);
             ASSERT_EQ(shares.sums_in_cluster, v.shares_in_pairs());
             ASSERT_EQ(shares.cluster, v.shares_in_pairs() ? 2 : v.cluster);
             ASSERT_EQ(shares.shared_tiles > 0, v.shares_tiles());
@@ -190,7 +190,7 @@ TEST(WgmmaShares, ManyTokensAreReadByPairs) {
     const auto& v = config_of<WarpgroupKernel>(kernel);
     if (v.tile_m != 256) continue;
     EXPECT_EQ(kernel.box_tokens, 128);
-    const WgmmaShares shares = wgmma_shares(gemm_problem(plan), v, 1024);
+    const WgmmaShares shares = wgmma_shares(gemm_request(plan), v, 1024);
     has_pairs = has_pairs || v.cluster == 2;
     if (v.cluster == 2) {
       EXPECT_EQ(shares.cluster, 2);
