@@ -47,7 +47,7 @@ using IsWanted = std::function<bool(const PlannedKernel&)>;
 // one is faster, with the name of the plan's first kernel; none if no candidate is wanted.
 inline std::optional<PlannedKernel> fastest_kernel(const Plan& plan, const MRange& m,
                                                    const IsWanted& wanted) {
-  for (const Candidate& one : gemm_candidates(plan, m)) {
+  for (const Candidate& one : all_candidates(plan, m)) {
     if (wanted(one.kernel)) return planned_kernel(plan, one.kernel, plan.kernels.front().name);
   }
   return std::nullopt;

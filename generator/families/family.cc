@@ -2,7 +2,14 @@
 
 namespace heddle {
 
-void Family::plan(Plan& /*plan*/) const {}
+std::vector<std::int64_t> Family::steps(const Plan& /*plan*/, const MRange& sizes) const {
+  return {sizes.max};
+}
+
+const std::vector<CostParameter>& Family::cost_parameters() const noexcept {
+  static const std::vector<CostParameter> none;
+  return none;
+}
 
 std::int64_t Family::most_size(const Plan& /*plan*/, const PlannedKernel& kernel) const noexcept {
   return kernel.size_max;

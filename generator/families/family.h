@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/families/costs.h"
+#include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {
@@ -34,10 +36,98 @@ class Family {
   // Also the name of its folders.
   virtual std::string_view name() const noexcept = 0;
 
-  // For a family that is the only one of its operation; among several the planner chooses. Fills a
-  // plan whose spec and target are set: decode, layout, kernels and reasons. Throws
-  // Error(kUnsupported) with every reason why it cannot.
-  virtual void plan(Plan& plan) const;
+  // What kernels are chosen from; a family whose kernels run before those (operation_list.h) has
+  // one candidate, or none where the spec has no need of it. Sizes are those of
+  // PlannedKernel::size_min; a plan's spec, target, decode and layout are set.
+
+  // Whether it is asked about the spec at all, or is made for operands of another kind: then
+  // other_operands() says which, calling the family "it".
+  virtual bool takes_operands_of(const Spec& /*spec*/) const { return true; }
+  virtual std::string other_operands() const { return {}; }
+
+  // Why it serves no such spec on this target, or none of these sizes, whatever its kernels are:
+  // each field at fault with what the family takes instead, and without a field what the target
+  // lacks. Messages call the family "it". It speaks for itself alone: the planner joins what all
+  // families say. Of a spec that makes no sense (check_meaning()) it says at least what the target
+  // lacks.
+  virtual std::vector<Problem> exclusions(const Spec& /*spec*/, const Target& /*target*/,
+                                          const MRange& /*sizes*/) const {
+    return {};
+  }
+
+  // Whether no other family is asked where this one serves the spec.
+  virtual bool owns(const Spec& /*spec*/) const { return false; }
+
+  // The sizes, ascending, that end a step: where launches change their form, or other kernels may
+  // be faster. Between two of them one kernel serves.
+  virtual std::vector<std::int64_t> steps(const Plan& plan, const MRange& sizes) const;
+
+  // Kernels that serve every size of the range, each of which can be built and differs from the
+  // others. They lack a name, and what complete() adds. Precondition: there are no exclusions().
+  virtual std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& sizes) const = 0;
+
+  // The smallest size that a candidate may be chosen for: smaller ones have kernels of their own.
+  virtual std::int64_t least_size(const Plan& /*plan*/, const PlannedKernel& /*kernel*/) const {
+    return 0;
+  }
+
+  // Adds to a candidate what its time does not depend on. `plan.kernels`: all of the plan; it is
+  // one of them, or stands in for one.
+  virtual void complete(const Plan& /*plan*/, PlannedKernel& /*candidate*/) const {}
+
+  // The entry point's name; it may say which sizes the kernel serves.
+  virtual std::string kernel_name(const Plan& plan, const PlannedKernel& kernel) const = 0;
+
+  // Why none of its kernels can be built: each field at fault with what the family allows. Empty
+  // where it leaves these sizes to any kernel. Precondition: neither exclusions() nor candidates().
+  virtual std::vector<Problem> refusals(const Plan& /*plan*/, const MRange& /*sizes*/) const {
+    return {};
+  }
+
+  // What predicted times are made of; empty where the family has one kernel for a size, whose time
+  // nobody asks for.
+  virtual const std::vector<CostParameter>& cost_parameters() const noexcept;
+  // Changes when a parameter comes, goes or gets another meaning, and when the family's kernels
+  // become faster or slower: values that were measured of another version are not used.
+  virtual int cost_version() const noexcept { return 1; }
+
+  // Predicted microseconds of a launch. Precondition: one of candidates(), the size in its range or
+  // below; as many costs as there are parameters.
+  virtual double predicted_us(const Plan& /*plan*/, const PlannedKernel& /*kernel*/,
+                              const LaunchSize& /*size*/, Costs /*costs*/) const {
+    return 1;
+  }
+
+  // The path that the kernel is of; kAuto where its operation has none.
+  virtual Path path(const PlannedKernel& /*kernel*/) const noexcept { return Path::kAuto; }
+
+  // What tells the kernel from all other candidates for the same plan and range: short, in words
+  // that stay the same as long as the family's version does. Tuned tables hold it.
+  virtual std::string label(const PlannedKernel& kernel) const { return tile_text(kernel); }
+  // Changes with the meaning of labels, and when a family's kernels become faster or slower.
+  virtual int version() const noexcept { return 1; }
+
+  // Sentences on the plan's kernels of this family.
+  virtual std::vector<std::string> reasons(const Plan& /*plan*/) const { return {}; }
+
+  // What is the same for all families of an operation; the planner asks the first one.
+
+  // What the target lacks for every kernel of the operation.
+  virtual std::vector<Problem> target_problems(const Spec& /*spec*/,
+                                               const Target& /*target*/) const {
+    return {};
+  }
+  // What the user may change of operands that no family takes, whatever the path.
+  virtual std::vector<Problem> operand_problems(const Spec& /*spec*/,
+                                                const Target& /*target*/) const {
+    return {};
+  }
+  // Sets decode and layout of a plan whose spec and target are set, and can be served.
+  virtual void prepare(Plan& /*plan*/) const {}
+  // Sentences on all kernels of the plan.
+  virtual std::vector<std::string> common_reasons(const Plan& /*plan*/) const { return {}; }
+
+  // What planner, renderer, runtime, JSON and text ask about a planned kernel.
 
   virtual KernelText text(const Plan& plan, const PlannedKernel& kernel) const = 0;
 

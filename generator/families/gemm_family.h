@@ -1,5 +1,5 @@
-// GemmFamily: a family whose kernels multiply tokens by packed weights. The planner asks each for
-// its candidates and for the time of one, and takes the fastest.
+// GemmFamily: a family whose kernels multiply tokens by packed weights. It answers what the planner
+// asks of a gemm's plan by what it says of the plan's GemmRequest.
 #ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_
 
@@ -14,28 +14,21 @@
 
 namespace heddle {
 
-// Every plan is one of a gemm whose spec, target, decode and layout are set; a request is that of
-// such a plan, or of another operation that multiplies tokens by packed weights.
+// The functions that end with _for say of a request, also of one that is of another operation, what
+// those of Family without it say of a plan. Sizes are numbers of tokens, M.
 class GemmFamily : public Family {
  public:
   // Whether it has kernels for X of eight bits, and of 16, and is asked about such specs.
   virtual bool multiplies_bytes() const noexcept { return false; }
   virtual bool multiplies_halves() const noexcept { return true; }
 
-  // Why it serves no such spec on this target, or none of these M, whatever its tiles are: each
-  // field at fault with what the family takes instead, and without a field what the target lacks.
-  // Messages call the family "it". It speaks for itself alone: the planner joins what all families
-  // say.
-  virtual std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
-                                          const MRange& m) const = 0;
+  virtual std::vector<Problem> exclusions_for(const GemmSpec& spec, const Target& target,
+                                              const MRange& m) const = 0;
 
-  // Whether a tile that a spec sets without a path is this family's wherever it serves the spec: no
-  // other family is asked then.
+  // Whether a tile that a spec sets without a path is this family's wherever it serves the spec.
   virtual bool owns_tiles_without_path() const noexcept { return false; }
 
-  // Kernels that serve every M of the range, each of which can be built and differs from the
-  // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
-  // name, and what complete_for() adds. Precondition: there are no exclusions().
+  // Kernels that have the tile and the path that the spec asks for, as far as it does.
   virtual std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,
                                                     const MRange& m) const = 0;
 
@@ -43,61 +36,53 @@ class GemmFamily : public Family {
   // derived for the few that are chosen.
   virtual void complete_for(const GemmRequest& gemm, PlannedKernel& candidate) const = 0;
 
-  // Why none of its tiles can be built: each field at fault with what the family allows. Empty
-  // where it leaves these M to any kernel. Precondition: neither exclusions() nor candidates.
   virtual std::vector<Problem> refusals_for(const GemmRequest& gemm, const MRange& m) const = 0;
 
-  virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
-  // Changes when a parameter comes, goes or gets another meaning, and when the family's kernels
-  // become faster or slower: values that were measured of another version are not used.
-  virtual int cost_version() const noexcept { return 1; }
-
-  // Predicted microseconds of a launch with m tokens. Precondition: one of the candidates, m in its
-  // range or below; as many costs as there are parameters.
   virtual double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel,
                                   std::int64_t m, Costs costs) const = 0;
-
-  // The path that the kernel is of; never kAuto.
-  virtual Path path(const PlannedKernel& kernel) const noexcept = 0;
 
   // What the kernel's name says in place of N, K and the range of M, if its text depends on none of
   // these and one kernel serves many of them. Empty: the text depends on them.
   virtual std::string name_of_any_shape(const PlannedKernel& /*kernel*/) const { return {}; }
 
-  // What tells the kernel from all other candidates for the same plan and range: short, in words
-  // that stay the same as long as the family's version does. Tuned tables hold it.
-  virtual std::string label(const PlannedKernel& kernel) const = 0;
-  // Changes with the meaning of labels, and when a family's kernels become faster or slower.
-  virtual int version() const noexcept { return 1; }
-
-  // The same of a gemm's plan.
-  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const {
+  bool takes_operands_of(const Spec& spec) const override;
+  std::string other_operands() const override;
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& m) const override {
+    return exclusions_for(spec.gemm(), target, m);
+  }
+  bool owns(const Spec& spec) const override;
+  std::vector<std::int64_t> steps(const Plan& plan, const MRange& m) const override;
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return candidates_for(gemm_request(plan), m);
   }
-  void complete(const Plan& plan, PlannedKernel& candidate) const {
+  void complete(const Plan& plan, PlannedKernel& candidate) const override {
     complete_for(gemm_request(plan), candidate);
   }
-  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const {
+  std::string kernel_name(const Plan& plan, const PlannedKernel& kernel) const override;
+  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return refusals_for(gemm_request(plan), m);
   }
-  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
-                      Costs costs) const {
-    return predicted_us_for(gemm_request(plan), kernel, m, costs);
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
+                      Costs costs) const override {
+    return predicted_us_for(gemm_request(plan), kernel, size.size, costs);
   }
+  std::vector<Problem> target_problems(const Spec& spec, const Target& target) const override;
+  std::vector<Problem> operand_problems(const Spec& spec, const Target& target) const override;
+  void prepare(Plan& plan) const override;
+  std::vector<std::string> common_reasons(const Plan& plan) const override;
 };
 
-// Whether the family is asked about the spec.
-inline bool has_operands_of(const GemmFamily& family, const GemmSpec& spec) {
-  return spec.has_byte_activations() ? family.multiplies_bytes() : family.multiplies_halves();
-}
+// Numbers of tokens that kernels of GEMMs are chosen for, ascending, the last is m_max.
+std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 
 // Precondition: the kernel is one of a gemm's.
 inline const GemmFamily& gemm_family_of(const PlannedKernel& kernel) {
   return dynamic_cast<const GemmFamily&>(*kernel.family);
 }
 
-// The kernel's path. Precondition: as gemm_family_of().
-inline Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
+// The kernel's path.
+inline Path path_of(const PlannedKernel& kernel) { return kernel.family->path(kernel); }
 
 }  // namespace heddle
 

@@ -9,8 +9,10 @@
 
 namespace heddle {
 
-// Never empty.
+// Those that an operation's kernels are chosen from. Never empty.
 const std::vector<const Family*>& families_of(Op op);
+// Those whose kernels run before the chosen one.
+const std::vector<const Family*>& families_before(Op op);
 // All families of GEMMs, in the same order.
 const std::vector<const GemmFamily*>& gemm_families();
 

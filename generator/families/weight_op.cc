@@ -6,15 +6,13 @@
 
 #include "generator/families/kernel_name.h"
 #include "generator/families/refuse.h"
-#include "generator/operations/operation.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
 
-std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target,
+std::vector<Problem> refuse_weight_op(const WeightOpSpec& op, const Target& target,
                                       std::string_view computed) {
-  const WeightOpSpec& op = spec.weight_op();
-  std::vector<Problem> problems = check_meaning(spec);
+  std::vector<Problem> problems;
   const int arch = target.arch();
   if (!has_tensor_cores(target)) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),

@@ -11,9 +11,9 @@
 
 namespace heddle {
 
-// What is wrong with the spec of every operation on weights, on any target and on this one.
+// Why this target does not serve an operation on weights.
 // `computed`: the field of the type that the kernel computes in; empty where it computes nothing.
-std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target,
+std::vector<Problem> refuse_weight_op(const WeightOpSpec& op, const Target& target,
                                       std::string_view computed);
 
 // "heddle_<operation>_<types>_<weight>_n<N>_k<K>"; `types`: the format or dtype that is read, then

@@ -76,8 +76,23 @@ class Operation {
   virtual std::optional<CacheUse> cache(const void* /*fields*/) const { return std::nullopt; }
   virtual OutputUse output(const void* /*fields*/) const { return {}; }
   virtual SizeKind size_kind() const noexcept { return SizeKind::kNone; }
-  // Precondition: size_kind() is kRows.
-  virtual MRange m_range(const void* /*fields*/) const { return {}; }
+  // The sizes that kernels are made for; of kRows those that the spec names.
+  virtual MRange sizes(const void* /*fields*/) const { return {1, 1}; }
+  // Has the spec name these sizes, where it names any.
+  virtual void set_sizes(void* /*fields*/, const MRange& /*sizes*/) const {}
+  // The launches that kernels for these sizes are chosen by, one at least: by how long all of them
+  // take together. The largest size alone where an operation does not say more.
+  virtual std::vector<LaunchSize> usual_launches(const MRange& sizes) const;
+  // For people: what sizes count, "M 1 to 16", and what usual_launches() of these are, "at M = 16".
+  virtual std::string_view size_name() const noexcept { return "M"; }
+  std::string size_text(const MRange& sizes) const;
+  virtual std::string launches_text(const MRange& sizes) const;
+  // Whether sizes share a kernel that is nearly as fast as the best of each, so that fewer are
+  // compiled.
+  virtual bool saves_kernels() const noexcept { return true; }
+  // The path that the spec asks for.
+  virtual Path path(const void* /*fields*/) const { return Path::kAuto; }
+  virtual void set_path(void* /*fields*/, Path /*path*/) const {}
 
   // Throws Error(kUsage) unless a launch may have the size.
   virtual void check_size(const void* fields, const LaunchSize& size) const;
@@ -93,6 +108,11 @@ std::span<const Operation* const> every_operation();
 // Throws Error(kUsage) for what is none.
 const Operation& operation_of(Op op);
 inline const Operation& operation_of(const Spec& spec) { return operation_of(spec.op()); }
+// Operation::sizes() of the spec.
+MRange sizes_of(const Spec& spec);
+// The spec with other sizes, where it names any, and with another path.
+Spec with_sizes(const Spec& spec, const MRange& sizes);
+Spec with_path(const Spec& spec, Path path);
 // Operation::problems() of the spec.
 std::vector<Problem> check_meaning(const Spec& spec);
 

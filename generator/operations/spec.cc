@@ -30,6 +30,18 @@ class SpecMaker {
   }
 };
 
+Spec with_sizes(const Spec& spec, const MRange& sizes) {
+  std::shared_ptr<void> fields = operation_of(spec).copy(spec.fields());
+  operation_of(spec).set_sizes(fields.get(), sizes);
+  return SpecMaker::make(spec.op(), std::move(fields), spec.name());
+}
+
+Spec with_path(const Spec& spec, Path path) {
+  std::shared_ptr<void> fields = operation_of(spec).copy(spec.fields());
+  operation_of(spec).set_path(fields.get(), path);
+  return SpecMaker::make(spec.op(), std::move(fields), spec.name());
+}
+
 namespace {
 
 // The operation that the document names; a missing or unknown one is the parser's to report.
@@ -144,7 +156,7 @@ bool Spec::gated() const noexcept { return operation_of(op_).weight(fields())->g
 
 bool Spec::has_m() const noexcept { return operation_of(op_).size_kind() == SizeKind::kRows; }
 
-MRange Spec::m_range() const noexcept { return operation_of(op_).m_range(fields()); }
+MRange Spec::m_range() const noexcept { return operation_of(op_).sizes(fields()); }
 
 std::string Spec::canonical_json() const {
   return canonical_text(operation_of(op_).fields(), fields());

@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "generator/families/family.h"
+#include "generator/operations/operation.h"
+
 namespace heddle {
 namespace {
 
@@ -24,27 +27,23 @@ bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b) {
   return is_same_configuration(a, b) && a.family->json(a) == b.family->json(b);
 }
 
-MRange step_of(const GemmShape& shape, std::int64_t m) {
-  MRange range{shape.m_min, shape.m_max};
-  for (const std::int64_t step : token_steps(shape.m_min, shape.m_max)) {
-    if (step >= m) {
-      range.max = step;
-      return range;
-    }
+MRange step_of(const Plan& plan, std::int64_t size) {
+  MRange range = sizes_of(plan.spec);
+  for (const std::int64_t step : steps_of(plan, range)) {
+    if (step >= size) return {range.min, step};
     range.min = step + 1;
   }
   return range;
 }
 
-std::vector<CandidatePlan> candidate_plans(const Plan& plan, std::int64_t m) {
-  const PlannedKernel& own = plan.kernels[plan.kernel_for(m)];
-  const MRange range = step_of(plan.spec.gemm().shape, m);
+std::vector<CandidatePlan> candidate_plans(const Plan& plan, const LaunchSize& size) {
+  const PlannedKernel& own = plan.kernels[plan.kernel_for(size.size)];
   std::vector<CandidatePlan> plans;
-  plans.push_back({with_kernel(plan, own), predicted_us(plan, own, m)});
-  for (Candidate& one : gemm_candidates(plan, range)) {
+  plans.push_back({with_kernel(plan, own), predicted_us(plan, own, size)});
+  for (Candidate& one : all_candidates(plan, step_of(plan, size.size))) {
     PlannedKernel kernel = planned_kernel(plan, std::move(one.kernel), own.name);
     if (is_same_kernel(kernel, own)) continue;
-    const double us = predicted_us(plan, kernel, m);
+    const double us = predicted_us(plan, kernel, size);
     plans.push_back({with_kernel(plan, std::move(kernel)), us});
   }
   std::stable_sort(plans.begin() + 1, plans.end(),

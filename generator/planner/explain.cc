@@ -7,6 +7,7 @@
 
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/registry.h"
+#include "generator/operations/operation.h"
 #include "generator/planner/choose.h"
 #include "generator/planner/serving.h"
 #include "generator/planner/tuned_choice.h"
@@ -14,61 +15,74 @@
 namespace heddle {
 namespace {
 
-std::string tokens_text(const MRange& m) {
-  return m.min == m.max ? fmt::format("M = {}", m.max) : fmt::format("M {} to {}", m.min, m.max);
+std::string sizes_text(const Plan& plan, const MRange& sizes) {
+  const Operation& operation = operation_of(plan.spec);
+  if (sizes.min == sizes.max) return fmt::format("{} = {}", operation.size_name(), sizes.max);
+  return operation.size_text(sizes);
 }
 
-std::string table_text(const ChosenRange& range, const TunedTable& table) {
+std::string table_text(const Plan& plan, const ChosenRange& range, const TunedTable& table) {
   const TunedEntry& entry = *range.entry;
   std::string text = fmt::format("the tuned table {} has it for {}", table.gpu(),
-                                 tokens_text({entry.m_first, entry.m_last}));
+                                 sizes_text(plan, {entry.m_first, entry.m_last}));
   if (entry.us > 0 && range.m.max == entry.m_last) {
     text += fmt::format(", measured {:.2f} us at M = {}", entry.us, entry.m_last);
   }
   return text;
 }
 
-// The range that M was chosen in.
-ChosenRange range_of(const TunedChoice& choice, std::int64_t m) {
-  const auto ends_before = [m](const ChosenRange& range) { return range.m.max < m; };
+// The launches that the step's kernels were chosen by, where those are others than the explained
+// one.
+std::string where_text(const Plan& plan, const Explanation& one) {
+  const Operation& operation = operation_of(plan.spec);
+  if (operation.usual_launches(one.step).size() > 1) {
+    return ' ' + operation.launches_text(one.step);
+  }
+  if (one.size.size == one.step.max) return "";
+  return fmt::format(" for {} tokens, the most of its step of {}", one.step.max,
+                     operation.size_text(one.step));
+}
+
+// The range that the size was chosen in.
+ChosenRange range_of(const TunedChoice& choice, std::int64_t size) {
+  const auto ends_before = [size](const ChosenRange& range) { return range.m.max < size; };
   return *std::find_if_not(choice.ranges.begin(), choice.ranges.end(), ends_before);
 }
 
 // `plan`: of a spec for the range alone.
 std::string why_predicted(const Plan& plan, const Explanation& one, const ChosenRange& range) {
   const PlannedKernel& kernel = one.candidates[one.chosen].plan.kernels.front();
-  const double own = predicted_us(plan, plan.kernels[plan.kernel_for(one.m)], one.step.max);
-  const std::vector<Candidate> all = gemm_candidates(plan, one.step);
+  if (kernel.family->cost_parameters().empty()) return "the family has no other for them";
+  const double own = usual_us(plan, plan.kernels[plan.kernel_for(one.size.size)], one.step);
+  const std::vector<Candidate> all = all_candidates(plan, one.step);
   const double best = std::min(own, all.front().us);
-  const std::string where = one.m == one.step.max
-                                ? ""
-                                : fmt::format(" for {} tokens, the most of its step of M {} to {}",
-                                              one.step.max, one.step.min, one.step.max);
+  const std::string where = where_text(plan, one);
   if (own <= best) return fmt::format("it is predicted to be the fastest{}", where);
   const double more = own / best;
   const std::string slower = fmt::format("it is predicted to take {:.1f} % more than the fastest{}",
                                          100 * (more - 1), where);
-  const auto path_of = [](const PlannedKernel& k) { return gemm_family_of(k).path(k); };
-  if (plan.spec.gemm().path != Path::kAuto && path_of(all.front().kernel) != path_of(kernel)) {
+  const auto path = [](const PlannedKernel& k) { return k.family->path(k); };
+  if (path_of(plan.spec) != Path::kAuto && path(all.front().kernel) != path(kernel)) {
     return fmt::format("{}, but of the path that the spec asks for", slower);
   }
   if (more <= kSameTime) {
     return fmt::format("{}, and saves a kernel: it serves {}", slower,
-                       tokens_text(one.chosen_range));
+                       sizes_text(plan, one.chosen_range));
   }
   return fmt::format("{}, and keeps {} from having more than {} kernels: it serves {}", slower,
-                     tokens_text(range.m), range.most_kernels, tokens_text(one.chosen_range));
+                     sizes_text(plan, range.m), range.most_kernels,
+                     sizes_text(plan, one.chosen_range));
 }
 
 }  // namespace
 
-Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* table) {
-  const ChosenRange range = range_of(choose_with_table(whole, table), m);
+Explanation explain_choice(const Plan& whole, const LaunchSize& size, const TunedTable* table) {
+  const ChosenRange range = range_of(choose_with_table(whole, table), size.size);
   const Plan plan = with_range(whole, range.m);
   Explanation one;
-  one.m = m;
-  one.step = step_of(plan.spec.gemm().shape, m);
-  one.candidates = candidate_plans(plan, m);
+  one.size = size;
+  one.step = step_of(plan, size.size);
+  one.candidates = candidate_plans(plan, size);
   // The plan's own comes first. It may also be a candidate of this step alone, as which it takes
   // the same time: that is no choice to show.
   const CandidatePlan& chosen = one.candidates.front();
@@ -84,10 +98,10 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
   const auto place = std::find_if_not(one.candidates.begin() + 1, one.candidates.end(), faster);
   std::rotate(one.candidates.begin(), one.candidates.begin() + 1, place);
   one.chosen = static_cast<std::size_t>(place - one.candidates.begin()) - 1;
-  const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
+  const PlannedKernel& kernel = plan.kernels[plan.kernel_for(size.size)];
   one.chosen_range = {kernel.size_min, kernel.size_max};
-  one.why = range.entry ? table_text(range, *table) : why_predicted(plan, one, range);
-  for (const GemmFamily* family : gemm_families()) {
+  one.why = range.entry ? table_text(plan, range, *table) : why_predicted(plan, one, range);
+  for (const Family* family : families_of(plan.spec.op())) {
     const auto is_of_family = [family](const CandidatePlan& candidate) {
       return candidate.plan.kernels.front().family == family;
     };

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "generator/families/registry.h"
+#include "generator/operations/operation.h"
 
 namespace heddle {
 namespace {
 
-const TunedCosts* costs_in(const TunedTable* table, const GemmFamily& family) {
+const TunedCosts* costs_in(const TunedTable* table, const Family& family) {
   if (table == nullptr) return nullptr;
   for (const TunedCosts& costs : table->costs()) {
     if (costs.family == family.name()) return &costs;
@@ -16,10 +17,14 @@ const TunedCosts* costs_in(const TunedTable* table, const GemmFamily& family) {
 }
 
 // The values are asked for with every predicted time.
-const std::vector<double>& built_in(const GemmFamily& family) {
+const std::vector<double>& built_in(const Family& family) {
   static const auto all = [] {
-    std::map<const GemmFamily*, std::vector<double>> values;
-    for (const GemmFamily* one : gemm_families()) values[one] = values_of(one->cost_parameters());
+    std::map<const Family*, std::vector<double>> values;
+    for (const Operation* operation : every_operation()) {
+      for (const Family* one : families_of(operation->fields().op)) {
+        values[one] = values_of(one->cost_parameters());
+      }
+    }
     return values;
   }();
   return all.at(&family);
@@ -46,7 +51,7 @@ std::shared_ptr<const MeasuredCosts> measured_costs(const TunedTable* table) {
 CostReasons cost_reasons(const Plan& plan, const TunedTable* table) {
   CostReasons reasons;
   std::string used;
-  for (const GemmFamily* family : gemm_families()) {
+  for (const Family* family : families_of(plan.spec.op())) {
     if (!has_measured_costs(plan, *family)) continue;
     used += fmt::format("{}{}", used.empty() ? "" : ", ", family->name());
   }
@@ -54,7 +59,7 @@ CostReasons cost_reasons(const Plan& plan, const TunedTable* table) {
     reasons.used.push_back(
         fmt::format("predicted with the costs that table {} has of {}", plan.costs->gpu, used));
   }
-  for (const GemmFamily* family : gemm_families()) {
+  for (const Family* family : families_of(plan.spec.op())) {
     const TunedCosts* const costs = costs_in(table, *family);
     if (costs == nullptr || costs->version == family->cost_version()) continue;
     reasons.unused.push_back(
@@ -65,11 +70,11 @@ CostReasons cost_reasons(const Plan& plan, const TunedTable* table) {
   return reasons;
 }
 
-bool has_measured_costs(const Plan& plan, const GemmFamily& family) {
+bool has_measured_costs(const Plan& plan, const Family& family) {
   return plan.costs != nullptr && plan.costs->values.contains(&family);
 }
 
-Costs costs_of(const Plan& plan, const GemmFamily& family) {
+Costs costs_of(const Plan& plan, const Family& family) {
   return has_measured_costs(plan, family) ? plan.costs->values.at(&family) : built_in(family);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "generator/families/costs.h"
-#include "generator/families/gemm_family.h"
+#include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
@@ -19,7 +19,7 @@ namespace heddle {
 struct MeasuredCosts {
   std::string gpu;  // the table's
   // In the order of the family's parameters. A family that is missing has its built-in values.
-  std::map<const GemmFamily*, std::vector<double>> values;
+  std::map<const Family*, std::vector<double>> values;
 };
 
 // The costs of the table that are of this library's version; null where there are none, and for a
@@ -33,10 +33,10 @@ struct CostReasons {
 CostReasons cost_reasons(const Plan& plan, const TunedTable* table);
 
 // Whether the plan has the family's values from a table.
-bool has_measured_costs(const Plan& plan, const GemmFamily& family);
+bool has_measured_costs(const Plan& plan, const Family& family);
 
 // The values that the plan's predictions for the family are made with.
-Costs costs_of(const Plan& plan, const GemmFamily& family);
+Costs costs_of(const Plan& plan, const Family& family);
 
 }  // namespace heddle
 

@@ -19,7 +19,7 @@ struct Run {
 using Runs = std::vector<std::vector<Run>>;
 
 bool has_few_tokens(const StepTimes& times, std::size_t step) {
-  return times.tokens(step) <= kFewTokens;
+  return times.size(step) <= kFewTokens;
 }
 
 // Compares what ends with a kernel's own step with the best so far. `tolerance_of_many`: of steps
@@ -58,13 +58,13 @@ Runs runs_within(const StepTimes& times, double tolerance_of_many, std::size_t m
   return runs;
 }
 
-// With how many kernels least is lost, where each more is worth kKernelIsWorth; nothing where no
-// number serves all steps.
-std::optional<std::size_t> best_number(const std::vector<Run>& runs) {
+// With how many kernels least is lost, where each more is `worth` as much; nothing where no number
+// serves all steps.
+std::optional<std::size_t> best_number(const std::vector<Run>& runs, double worth) {
   std::optional<std::size_t> best;
   double least = kNever;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double loss = runs[i].loss + static_cast<double>(i) * std::log(kKernelIsWorth);
+    const double loss = runs[i].loss + static_cast<double>(i) * std::log(worth);
     if (loss >= least) continue;
     least = loss;
     best = i + 1;
@@ -76,16 +76,17 @@ std::optional<std::size_t> best_number(const std::vector<Run>& runs) {
 
 std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
   if (times.steps() == 0) return {};
+  const double worth = times.kernel_is_worth();
   // Kernels that may not serve other steps, or are too slow with few tokens, do not become fewer.
-  if (!best_number(runs_within(times, kNever, most).back())) most = times.steps();
+  if (!best_number(runs_within(times, kNever, most).back(), worth)) most = times.steps();
   double tolerance_of_many = kSameTime;
   Runs runs = runs_within(times, tolerance_of_many, most);
-  while (!best_number(runs.back())) {
+  while (!best_number(runs.back(), worth)) {
     tolerance_of_many *= kSameTime;
     runs = runs_within(times, tolerance_of_many, most);
   }
   std::vector<StepRange> ranges;
-  std::size_t kernels = *best_number(runs.back());
+  std::size_t kernels = *best_number(runs.back(), worth);
   for (std::size_t end = times.steps(); end > 0; end = ranges.back().first, --kernels) {
     ranges.push_back(runs[end - 1][kernels - 1].range);
   }

@@ -1,5 +1,5 @@
-// Which kernels serve which steps of M, from their times at each step: predicted ones for a plan,
-// measured ones for a tuned table.
+// Which kernels serve which steps of sizes, from their times at each step: predicted ones for a
+// plan, measured ones for a tuned table.
 #ifndef HEDDLE_GENERATOR_PLANNER_RANGES_H_
 #define HEDDLE_GENERATOR_PLANNER_RANGES_H_
 
@@ -22,14 +22,14 @@ inline constexpr std::int64_t kFewTokens = 16;
 // The loss of a step of more tokens counts this much. tools/bench-plans measures what plans lose.
 inline constexpr double kWeightOfMany = 0.25;
 
-// Consecutive steps of M and the kernels that end with each: a kernel serves its own step and those
-// before it.
+// Consecutive steps of sizes and the kernels that end with each: a kernel serves its own step and
+// those before it.
 class StepTimes {
  public:
   virtual ~StepTimes() = default;
   virtual std::size_t steps() const = 0;
-  // The most tokens of the step.
-  virtual std::int64_t tokens(std::size_t step) const = 0;
+  // The largest size of the step.
+  virtual std::int64_t size(std::size_t step) const = 0;
   // The kernels whose own step this is. Precondition of best_ranges(): every step has one.
   virtual std::size_t kernels(std::size_t step) const = 0;
   // The shortest time, at the step, of the kernels whose own step this is: one of them always
@@ -38,6 +38,8 @@ class StepTimes {
   // The time of kernel `kernel` of step `own` at `step`, which is `own` or before it; nothing where
   // it may not serve, nor at any step before that. Every kernel may serve its own step.
   virtual std::optional<double> us(std::size_t own, std::size_t kernel, std::size_t step) const = 0;
+  // How much of the time of a step a further kernel must save to be worth compiling.
+  virtual double kernel_is_worth() const { return kKernelIsWorth; }
 };
 
 struct StepRange {
@@ -50,7 +52,7 @@ struct StepRange {
 // kSameTime times its best time; each of more in the same, or in the lowest power of kSameTime with
 // which they are at most `most`. Where no power makes them so few they are as many as they must be.
 // They lose least of all such ranges: the sum of the logarithms of times over best times,
-// weighted, and of kKernelIsWorth for each kernel.
+// weighted, and of kernel_is_worth() for each kernel.
 std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most);
 
 }  // namespace heddle

@@ -6,12 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/families/refuse.h"
 #include "generator/families/registry.h"
-#include "generator/families/tile_fields.h"
-#include "generator/spec/in_quotes.h"
+#include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
-#include "generator/target/capabilities.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -19,7 +16,7 @@ namespace {
 
 // What one family says.
 struct Answer {
-  const GemmFamily* family;
+  const Family* family;
   std::vector<Problem> problems;
 };
 
@@ -54,59 +51,23 @@ std::vector<Problem> joined(const std::vector<Answer>& answers) {
   return problems;
 }
 
-bool may_serve_with_open_path(GemmSpec spec, const Target& target, const MRange& m) {
-  spec.path = Path::kAuto;
-  return !serving_families(spec, target, m).empty();
-}
-
-bool lacks_fp8(const GemmSpec& spec, const Target& target) {
-  return spec.has_byte_activations() && spec.activation != DType::kInt8 && !has_fp8_mma(target);
-}
-
-// Why no family serves the spec: what each of them says.
-std::vector<Problem> all_exclusions(const GemmSpec& spec, const Target& target, const MRange& m) {
+// Why no family serves the spec: what each of them says. Where there is one family, its name tells
+// nothing.
+std::vector<Problem> all_exclusions(const Spec& spec, const Target& target, const MRange& sizes) {
+  const std::vector<const Family*>& families = families_of(spec.op());
+  if (families.size() == 1) return families.front()->exclusions(spec, target, sizes);
   std::vector<Answer> answers;
-  for (const GemmFamily* family : gemm_families()) {
-    if (!has_operands_of(*family, spec)) continue;
-    answers.push_back({family, family->exclusions(spec, target, m)});
+  for (const Family* family : families) {
+    if (!family->takes_operands_of(spec)) continue;
+    answers.push_back({family, family->exclusions(spec, target, sizes)});
   }
   std::vector<Problem> problems = joined(answers);
-  const bool may_help = spec.has_byte_activations() && !lacks_fp8(spec, target);
-  if (may_help && !may_serve_with_open_path(spec, target, m)) {
-    problems.push_back({"/activation/dtype", "other families multiply values of 16 bits",
-                        in_quotes(to_string(spec.activation)),
-                        has_bf16(target) ? "\"fp16\", \"bf16\"" : "\"fp16\"", ""});
+  if (serving_families(with_path(spec, Path::kAuto), target, sizes).empty()) {
+    for (Problem& problem : families.front()->operand_problems(spec, target)) {
+      problems.push_back(std::move(problem));
+    }
   }
   return problems;
-}
-
-// What the target lacks for any kernel.
-std::vector<Problem> refuse_target(const GemmSpec& spec, const Target& target) {
-  Reasons reasons;
-  const int arch = target.arch();
-  reasons.unless(has_tensor_cores(target), "",
-                 fmt::format("target {} has no tensor core path", target.name),
-                 fmt::format("sm_{}", arch), "sm_75 and up");
-  reasons.unless(spec.activation != DType::kBf16 || has_bf16(target), "/activation/dtype",
-                 fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
-                 "\"bf16\"", "\"fp16\"");
-  reasons.unless(
-      !lacks_fp8(spec, target), "/activation/dtype",
-      [&] { return fmt::format("the tensor cores of {} (sm_{}) have no FP8", target.name, arch); },
-      in_quotes(to_string(spec.activation)),
-      has_bf16(target) ? "\"int8\", \"fp16\", \"bf16\"" : "\"int8\", \"fp16\"");
-  reasons.unless(
-      spec.output_dtype() != DType::kBf16 || spec.activation == DType::kBf16 || has_bf16(target),
-      "/output/dtype", fmt::format("{} (sm_{}) has no bfloat16", target.name, arch), "\"bf16\"",
-      "\"fp16\", \"fp32\"");
-  reasons.unless(spec.path != Path::kAmpere || has_async_copies(target), "/path",
-                 fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
-                 "\"ampere\"", "\"turing\", \"auto\"");
-  reasons.unless(
-      spec.path != Path::kHopper || has_bulk_copies(target), "/path",
-      fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
-      has_async_copies(target) ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
-  return reasons.take();
 }
 
 bool lacks_path(const std::vector<Problem>& problems) {
@@ -116,69 +77,66 @@ bool lacks_path(const std::vector<Problem>& problems) {
 
 }  // namespace
 
-std::vector<const GemmFamily*> serving_families(const GemmSpec& spec, const Target& target,
-                                                const MRange& m) {
-  std::vector<const GemmFamily*> families;
-  for (const GemmFamily* family : gemm_families()) {
-    if (!has_operands_of(*family, spec) || !family->exclusions(spec, target, m).empty()) continue;
-    if (spec.path == Path::kAuto && sets_any(spec.tile) && family->owns_tiles_without_path()) {
-      return {family};
+std::vector<const Family*> serving_families(const Spec& spec, const Target& target,
+                                            const MRange& sizes) {
+  std::vector<const Family*> families;
+  for (const Family* family : families_of(spec.op())) {
+    if (!family->takes_operands_of(spec) || !family->exclusions(spec, target, sizes).empty()) {
+      continue;
     }
+    if (family->owns(spec)) return {family};
     families.push_back(family);
   }
   return families;
 }
 
-std::vector<Problem> refuse_pair(const GemmSpec& asked, const Target& target) {
-  std::vector<Problem> problems = refuse_target(asked, target);
+std::vector<Problem> refuse_pair(const Spec& asked, const Target& target) {
+  std::vector<Problem> problems = families_of(asked.op()).front()->target_problems(asked, target);
   // A path that the target lacks is at fault by itself; the families say what else is.
-  GemmSpec spec = asked;
-  if (lacks_path(problems)) spec.path = Path::kAuto;
-  const auto serves = [&target](const GemmSpec& one, std::int64_t m) {
-    return !serving_families(one, target, {m, m}).empty();
+  const Spec spec = lacks_path(problems) ? with_path(asked, Path::kAuto) : asked;
+  const auto serves = [&target](const Spec& one, std::int64_t size) {
+    return !serving_families(one, target, {size, size}).empty();
   };
-  // A kernel of the path hopper has to serve the fewest tokens alone; an older path serves more.
-  const auto [least, most] = std::pair(spec.shape.m_min, spec.shape.m_max);
-  GemmSpec of_most = spec;
-  if (spec.path == Path::kHopper && !serves(spec, most)) of_most.path = Path::kAmpere;
-  if (serves(spec, least) && serves(of_most, most)) return problems;
-  for (Problem& problem : all_exclusions(spec, target, {least, most})) {
+  // A kernel of the path hopper has to serve the smallest size alone; an older path serves more.
+  const MRange sizes = sizes_of(spec);
+  const bool may_be_older = path_of(spec) == Path::kHopper && !serves(spec, sizes.max);
+  const Spec of_most = may_be_older ? with_path(spec, Path::kAmpere) : spec;
+  if (serves(spec, sizes.min) && serves(of_most, sizes.max)) return problems;
+  for (Problem& problem : all_exclusions(spec, target, sizes)) {
     problems.push_back(std::move(problem));
   }
   return problems;
 }
 
-std::vector<Problem> tile_refusals(const Plan& plan, const MRange& m) {
+std::vector<Problem> tile_refusals(const Plan& plan, const MRange& sizes) {
   std::vector<Answer> answers;
-  for (const GemmFamily* family : serving_families(plan.spec.gemm(), plan.target, m)) {
-    std::vector<Problem> problems = family->refusals(plan, m);
+  for (const Family* family : serving_families(plan.spec, plan.target, sizes)) {
+    std::vector<Problem> problems = family->refusals(plan, sizes);
     if (!problems.empty()) answers.push_back({family, std::move(problems)});
   }
   return answers.size() == 1 ? std::move(answers.front().problems) : joined(answers);
 }
 
-void throw_refusals(const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  refuse_if_any(plan.spec, tile_refusals(plan, m));
-  if (spec.path == Path::kHopper) refuse_if_any(plan.spec, tile_refusals(with_older_path(plan), m));
-  refuse_if_any(plan.spec, all_exclusions(spec, plan.target, m));
+void throw_refusals(const Plan& plan, const MRange& sizes) {
+  refuse_if_any(plan.spec, tile_refusals(plan, sizes));
+  if (path_of(plan.spec) == Path::kHopper) {
+    refuse_if_any(plan.spec, tile_refusals(with_older_path(plan), sizes));
+  }
+  refuse_if_any(plan.spec, all_exclusions(plan.spec, plan.target, sizes));
   throw Error(ErrorCategory::kInternal, "plan.no_candidate",
-              "no family has a kernel for this gemm, and none says why");
+              fmt::format("no family has a kernel for this {}, and none says why",
+                          to_string(plan.spec.op())));
 }
 
-std::string why_none(const GemmFamily& family, const Plan& plan, const MRange& m) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (!has_operands_of(family, spec)) {
-    return family.multiplies_halves() ? "it multiplies values of 16 bits"
-                                      : "it multiplies codes of 8 bits";
-  }
-  std::vector<Problem> problems = family.exclusions(spec, plan.target, m);
+std::string why_none(const Family& family, const Plan& plan, const MRange& sizes) {
+  if (!family.takes_operands_of(plan.spec)) return family.other_operands();
+  std::vector<Problem> problems = family.exclusions(plan.spec, plan.target, sizes);
   if (problems.empty()) {
-    const auto serving = serving_families(spec, plan.target, m);
+    const auto serving = serving_families(plan.spec, plan.target, sizes);
     if (std::find(serving.begin(), serving.end(), &family) == serving.end()) {
       return fmt::format("the spec's tile is one of {}", serving.front()->name());
     }
-    problems = family.refusals(plan, m);
+    problems = family.refusals(plan, sizes);
   }
   std::string text;
   for (const Problem& problem : problems) {
@@ -188,11 +146,11 @@ std::string why_none(const GemmFamily& family, const Plan& plan, const MRange& m
 }
 
 Plan with_older_path(const Plan& plan) {
-  GemmSpec spec = plan.spec.gemm();
-  spec.path = Path::kAmpere;
   Plan older = plan;
-  older.spec = Spec::from_gemm(spec, plan.spec.name());
+  older.spec = with_path(plan.spec, Path::kAmpere);
   return older;
 }
+
+Path path_of(const Spec& spec) { return operation_of(spec).path(spec.fields()); }
 
 }  // namespace heddle

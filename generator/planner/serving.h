@@ -1,4 +1,4 @@
-// Which families may serve a gemm, and what the user reads where none does: each family says why it
+// Which families may serve a spec, and what the user reads where none does: each family says why it
 // cannot, and here all of that becomes one refusal.
 #ifndef HEDDLE_GENERATOR_PLANNER_SERVING_H_
 #define HEDDLE_GENERATOR_PLANNER_SERVING_H_
@@ -6,32 +6,35 @@
 #include <string>
 #include <vector>
 
-#include "generator/families/gemm_family.h"
+#include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {
 
 // The families to ask for candidates, in the order of the registry: those without exclusions, or
-// the one that the spec's tile belongs to.
-std::vector<const GemmFamily*> serving_families(const GemmSpec& spec, const Target& target,
-                                                const MRange& m);
+// the one that owns the spec.
+std::vector<const Family*> serving_families(const Spec& spec, const Target& target,
+                                            const MRange& sizes);
 
 // Every reason why no kernel exists for this pair, whatever the tile: what the target lacks, and
 // what each family does not serve. Empty if there may be one.
-std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
+std::vector<Problem> refuse_pair(const Spec& spec, const Target& target);
 
-// Why none of the families that may serve these M has a kernel; empty where none of them insists on
-// one. Precondition: they have no candidates.
-std::vector<Problem> tile_refusals(const Plan& plan, const MRange& m);
+// Why none of the families that may serve these sizes has a kernel; empty where none of them
+// insists on one. Precondition: they have no candidates.
+std::vector<Problem> tile_refusals(const Plan& plan, const MRange& sizes);
 
-// Throws Error(kUnsupported) with every reason why no family has a candidate for these M.
-[[noreturn]] void throw_refusals(const Plan& plan, const MRange& m);
+// Throws Error(kUnsupported) with every reason why no family has a candidate for these sizes.
+[[noreturn]] void throw_refusals(const Plan& plan, const MRange& sizes);
 
 // Why the family has no candidate, for people: its own words.
-std::string why_none(const GemmFamily& family, const Plan& plan, const MRange& m);
+std::string why_none(const Family& family, const Plan& plan, const MRange& sizes);
 
 // The plan with the path before hopper.
 Plan with_older_path(const Plan& plan);
+
+// The path that the spec asks for.
+Path path_of(const Spec& spec);
 
 }  // namespace heddle
 

@@ -4,8 +4,9 @@
 #include <bit>
 #include <utility>
 
-#include "generator/families/kernel_name.h"
+#include "generator/families/gemm_family.h"
 #include "generator/families/tile_fields.h"
+#include "generator/operations/operation.h"
 #include "generator/planner/choose.h"
 
 namespace heddle {
@@ -37,10 +38,9 @@ std::optional<Plan> general_plan(const Plan& plan) {
   general.kernels.clear();
   general.before.clear();
   general.reasons = {"serves every M until the kernel that is best for it is there"};
-  const GemmShape& shape = general.spec.gemm().shape;
-  for (const Candidate& one : gemm_candidates(general, {shape.m_min, shape.m_max})) {
+  for (const Candidate& one : all_candidates(general, sizes_of(general.spec))) {
     if (one.kernel.family->max_workspace_bytes(general, one.kernel) != 0) continue;
-    std::string name = gemm_kernel_name(general.spec.gemm(), one.kernel);
+    std::string name = one.kernel.family->kernel_name(general, one.kernel);
     general.kernels.push_back(planned_kernel(general, one.kernel, std::move(name)));
     return general;
   }
@@ -95,10 +95,8 @@ class StandInMaker {
 
   // A path or a tile that the spec sets is honoured, also meanwhile.
   bool may_replace(std::size_t by, std::size_t index) const {
-    return is_open_ || !is_gemm() || path_of(plan_.kernels[by]) == path_of(plan_.kernels[index]);
+    return is_open_ || path_of(plan_.kernels[by]) == path_of(plan_.kernels[index]);
   }
-
-  bool is_gemm() const { return plan_.spec.get_if<GemmSpec>() != nullptr; }
 
   bool reaches(std::size_t index, std::int64_t size) const {
     const PlannedKernel& kernel = plan_.kernels[index];
@@ -109,7 +107,7 @@ class StandInMaker {
   std::size_t spare_code() {
     const std::int64_t most = plan_.kernels.back().size_max;
     for (std::size_t i = 0; i < plan_.kernels.size(); ++i) {
-      const bool is_hopper = is_gemm() && path_of(plan_.kernels[i]) == Path::kHopper;
+      const bool is_hopper = path_of(plan_.kernels[i]) == Path::kHopper;
       if (!is_hopper && reaches(i, most)) return i;
     }
     result_.general = general_plan(plan_);

@@ -10,6 +10,7 @@
 
 #include "generator/families/registry.h"
 #include "generator/families/tile_fields.h"
+#include "generator/operations/operation.h"
 #include "generator/planner/measured_costs.h"
 
 namespace heddle {
@@ -21,10 +22,6 @@ struct Chosen {
   bool of_table = false;
 };
 
-std::string m_text(std::int64_t first, std::int64_t last) {
-  return fmt::format("M {} to {}", first, last);
-}
-
 const GemmFamily* family_of(const TunedEntry& entry) {
   for (const GemmFamily* family : gemm_families()) {
     if (family->name() == entry.family) return family;
@@ -35,7 +32,11 @@ const GemmFamily* family_of(const TunedEntry& entry) {
 class TunedChooser {
  public:
   TunedChooser(const Plan& plan, const TunedTable* table)
-      : plan_(plan), shape_(plan.spec.gemm().shape), table_(table) {}
+      : plan_(plan),
+        operation_(operation_of(plan.spec)),
+        gemm_(plan.spec.get_if<GemmSpec>()),
+        sizes_(sizes_of(plan.spec)),
+        table_(gemm_ == nullptr ? nullptr : table) {}
 
   TunedChoice choose() {
     take_entries();
@@ -75,12 +76,12 @@ class TunedChooser {
  private:
   // The ranges of M, and the kernels of those that have an entry.
   void take_entries() {
-    std::int64_t next = shape_.m_min;
+    std::int64_t next = sizes_.min;
     const auto leave_gap = [&](std::int64_t end) {
       if (next < end) ranges_.push_back({{next, end - 1}, std::nullopt});
     };
     for (const TunedEntry& entry : usable_entries()) {
-      const MRange m{std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
+      const MRange m{std::max(entry.m_first, sizes_.min), std::min(entry.m_last, sizes_.max)};
       std::optional<PlannedKernel> kernel = kernel_of(entry, m);
       if (!kernel) continue;
       leave_gap(m.min);
@@ -88,7 +89,7 @@ class TunedChooser {
       of_entries_.push_back(*std::move(kernel));
       next = m.max + 1;
     }
-    leave_gap(shape_.m_max + 1);
+    leave_gap(sizes_.max + 1);
   }
   bool has_predicted() const {
     const auto is_predicted = [](const ChosenRange& range) { return !range.entry; };
@@ -96,16 +97,15 @@ class TunedChooser {
   }
 
   std::vector<TunedEntry> usable_entries() const {
-    if (table_ == nullptr || what_no_table_has(plan_.spec.gemm()) != nullptr) return {};
-    return table_->entries_for(plan_.spec.gemm());
+    if (table_ == nullptr || what_no_table_has(*gemm_) != nullptr) return {};
+    return table_->entries_for(*gemm_);
   }
 
   // What the spec sets, where that keeps entries for it from being used; else null.
   const char* keeps_entries_from_use() const {
-    const char* const set = what_no_table_has(plan_.spec.gemm());
-    const bool has_entries =
-        table_ != nullptr && set != nullptr && !table_->entries_for(plan_.spec.gemm()).empty();
-    return has_entries ? set : nullptr;
+    if (table_ == nullptr) return nullptr;
+    const char* const set = what_no_table_has(*gemm_);
+    return set != nullptr && !table_->entries_for(*gemm_).empty() ? set : nullptr;
   }
 
   // What is left of kMostKernels goes to the ranges without an entry one by one, always to that
@@ -114,10 +114,10 @@ class TunedChooser {
     for (std::size_t used = ranges_.size(); used < kMostKernels; ++used) {
       ChosenRange* best = nullptr;
       for (ChosenRange& range : ranges_) {
-        const bool may_have_more = !range.entry && steps_of(range) > range.most_kernels;
+        const bool may_have_more = !range.entry && steps_in(range) > range.most_kernels;
         if (!may_have_more) continue;
         if (best == nullptr ||
-            steps_of(range) * best->most_kernels > steps_of(*best) * range.most_kernels) {
+            steps_in(range) * best->most_kernels > steps_in(*best) * range.most_kernels) {
           best = &range;
         }
       }
@@ -125,9 +125,7 @@ class TunedChooser {
       ++best->most_kernels;
     }
   }
-  static std::size_t steps_of(const ChosenRange& range) {
-    return token_steps(range.m.min, range.m.max).size();
-  }
+  std::size_t steps_in(const ChosenRange& range) const { return steps_of(plan_, range.m).size(); }
 
   // None, and a reason, if the entry's kernel cannot be had.
   std::optional<PlannedKernel> kernel_of(const TunedEntry& entry, const MRange& m) {
@@ -136,33 +134,37 @@ class TunedChooser {
     if (entry.family_version != version) {
       unused_.push_back(fmt::format(
           "{}: not as measured: table {} is of version {} of {}, this is version {}",
-          m_text(m.min, m.max), table_->gpu(), entry.family_version, entry.family, version));
+          operation_.size_text(m), table_->gpu(), entry.family_version, entry.family, version));
       return std::nullopt;
     }
-    for (Candidate& one : gemm_candidates(plan_, m)) {
+    for (Candidate& one : all_candidates(plan_, m)) {
       if (one.kernel.family == family && family->label(one.kernel) == entry.kernel) {
         return std::move(one.kernel);
       }
     }
     unused_.push_back(fmt::format(
         "{}: not as measured: {} has no kernel \"{}\" of table {} for this spec and range",
-        m_text(m.min, m.max), entry.family, entry.kernel, table_->gpu()));
+        operation_.size_text(m), entry.family, entry.kernel, table_->gpu()));
     return std::nullopt;
   }
 
   void predict(const ChosenRange& range) {
-    for (Candidate& one : choose_kernels(with_range(plan_, range.m), range.most_kernels)) {
+    const Plan part = with_range(plan_, range.m);
+    for (Candidate& one : choose_kernels(part, range.m, range.most_kernels)) {
       PlannedKernel& kernel = one.kernel;
-      reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us at M = {}",
-                                     m_text(kernel.size_min, kernel.size_max),
-                                     kernel.family->name(), one.us, kernel.size_max));
+      if (!kernel.family->cost_parameters().empty()) {
+        const MRange sizes{kernel.size_min, kernel.size_max};
+        reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us {}",
+                                       operation_.size_text(sizes), kernel.family->name(), one.us,
+                                       operation_.launches_text(sizes)));
+      }
       chosen_.push_back({std::move(kernel), false});
     }
   }
 
   std::string table_text(const TunedEntry& entry, const MRange& m) const {
     std::string text =
-        fmt::format("{}: {}, of table {}", m_text(m.min, m.max), entry.family, table_->gpu());
+        fmt::format("{}: {}, of table {}", operation_.size_text(m), entry.family, table_->gpu());
     if (entry.us > 0 && m.max == entry.m_last) {
       text += fmt::format(", measured {:.1f} us at M = {}", entry.us, m.max);
     }
@@ -195,7 +197,9 @@ class TunedChooser {
   }
 
   const Plan& plan_;
-  const GemmShape& shape_;
+  const Operation& operation_;
+  const GemmSpec* const gemm_;  // null of other operations, which tables have no entries of
+  const MRange sizes_;
   const TunedTable* table_;
   std::vector<ChosenRange> ranges_;        // ascending
   std::vector<PlannedKernel> of_entries_;  // of the ranges that have one

@@ -1,5 +1,5 @@
-// The choice of a GEMM's kernels with a table of measured ones: an entry's kernel where the table
-// has one that the spec can have, the choice by predicted times in between.
+// The choice of kernels with a table of measured ones: an entry's kernel where the table has one
+// that the spec can have, the choice by predicted times in between. Entries are of GEMMs.
 #ifndef HEDDLE_GENERATOR_PLANNER_TUNED_CHOICE_H_
 #define HEDDLE_GENERATOR_PLANNER_TUNED_CHOICE_H_
 
@@ -17,16 +17,16 @@ namespace heddle {
 // What was chosen by itself: the range of an entry, or what is left between two of them, for which
 // choose_kernels() chose.
 struct ChosenRange {
-  MRange m;
+  MRange m;                         // sizes
   std::optional<TunedEntry> entry;  // whose kernel serves the range
   std::size_t most_kernels = 1;     // that the range may have
 };
 
 struct TunedChoice {
-  // Kernels for all M of the spec, ascending. A kernel that serves a measured range and one next to
-  // it has both.
+  // Kernels for all sizes of the spec, ascending. A kernel that serves a measured range and one
+  // next to it has both.
   std::vector<PlannedKernel> kernels;
-  std::vector<ChosenRange> ranges;  // of all M of the spec, ascending
+  std::vector<ChosenRange> ranges;  // of all sizes of the spec, ascending
   // A sentence for each range that was chosen by itself, each entry that could not be used, and on
   // the costs of the table if a range was chosen by predicted times.
   std::vector<std::string> reasons;

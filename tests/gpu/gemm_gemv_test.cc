@@ -27,7 +27,7 @@ class GemvGpu : public GemmGpu {
   void check_all(const GemmSpec& spec) {
     const Plan plan = resolve(Spec::from_gemm(spec), target());
     int count = 0;
-    for (const Candidate& one : gemm_candidates(plan, {1, 1})) {
+    for (const Candidate& one : all_candidates(plan, {1, 1})) {
       if (!is_gemv(one.kernel)) continue;
       const std::string label = gemm_family_of(one.kernel).label(one.kernel);
       SCOPED_TRACE(label);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "generator/operations/operation.h"
+#include "generator/planner/explain.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "heddle/runtime.h"
@@ -64,6 +65,16 @@ TEST(NewOperation, IsPlannedDescribedAndRendered) {
   EXPECT_EQ(json["spec"]["op"], "scale");
   EXPECT_EQ(json["kernels"][0]["family"], "scale");
   EXPECT_NE(render(plan, 0).text.find("Config::factor"), std::string::npos);
+}
+
+TEST(NewOperation, IsExplained) {
+  const Plan plan = resolve(Spec::parse(kSpec), target_from_name("h100"));
+  const Explanation one = explain_choice(plan, LaunchSize{4});
+  ASSERT_EQ(one.candidates.size(), 1U);
+  EXPECT_EQ(one.candidates.front().plan.kernels.front().name, "heddle_scale_n512");
+  EXPECT_EQ(one.chosen_range.min, 1);
+  EXPECT_EQ(one.why, "the family has no other for them");
+  EXPECT_TRUE(one.absent.empty());
 }
 
 class NewOperationOnDevice : public testing::FakeDevice {};

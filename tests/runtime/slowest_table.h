@@ -18,7 +18,7 @@ inline TunedTable slowest_table(const Spec& spec, const char* gpu, std::string* 
   const Plan plan = resolve(spec, target_from_name(gpu), TunedTables());
   const GemmSpec& gemm = spec.gemm();
   const PlannedKernel slowest =
-      gemm_candidates(plan, {gemm.shape.m_min, gemm.shape.m_max}).back().kernel;
+      all_candidates(plan, {gemm.shape.m_min, gemm.shape.m_max}).back().kernel;
   TunedEntry entry;
   entry.weight = gemm.weight;
   entry.activation = gemm.activation;

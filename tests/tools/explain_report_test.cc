@@ -34,8 +34,8 @@ TEST(ExplainReport, TheChosenOneIsAlwaysShown) {
 Sweep sweep_of_times(const std::vector<double>& times) {
   Sweep sweep;
   for (std::size_t i = times.size(); i-- > 0;) {
-    GemmTiming row;
-    row.spec = i;
+    PlanTime row;
+    row.plan = i;
     row.us = times[i];
     sweep.rows.push_back(row);
   }
@@ -54,6 +54,22 @@ TEST(ExplainReport, MeasuredTimesFindTheirCandidates) {
   EXPECT_EQ(json["rows"][1]["measured_us"], 7);
   EXPECT_EQ(json["chosen"]["measured_us"], 9);
   EXPECT_FALSE(json["rows"][2].contains("measured_us"));
+}
+
+TEST(ExplainReport, OperationsSayTheirOwnSizes) {
+  const Spec spec = Spec::parse(
+      R"({"heddle": 1, "op": "decode_attention", "activation": {"dtype": "fp16"},
+          "shape": {"heads": 32, "kv_heads": 8, "head_dim": 128}, "kv": {"dtype": "int4"}})");
+  const Explanation one =
+      explain_choice(resolve(spec, target_from_name("h200")), LaunchSize{1024, 64});
+  const std::string text = explain_text(one, 2, {});
+  EXPECT_EQ(text.find("64x1024: "), 0U) << text;
+  EXPECT_NE(text.find(" for tokens 1 to 8160: "), text.npos) << text;
+  const nlohmann::ordered_json json = explain_json(one, 2, {});
+  EXPECT_EQ(json["sequences"], 64);
+  EXPECT_EQ(json["length"], 1024);
+  EXPECT_EQ(json["chosen_sizes"][1], 8160);
+  EXPECT_GT(json["rows"][0]["predicted_us"], 0);
 }
 
 TEST(ExplainReport, EveryCostHasAUnitAndAMeaning) {

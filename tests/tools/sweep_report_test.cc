@@ -11,13 +11,12 @@ namespace heddle {
 namespace {
 
 // The planner's kernel takes the first time.
-GemmBenchReport report_of_times(const std::vector<double>& times) {
-  GemmBenchReport report;
+PlanTimes report_of_times(const std::vector<double>& times) {
+  PlanTimes report;
   report.read_tb_per_s = 4.5;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    GemmTiming row;
-    row.spec = i;
-    row.m = 16;
+    PlanTime row;
+    row.plan = i;
     row.us = times[i];
     row.floor_us = 8;
     row.kernel = tiles_kernel(16 << i);
@@ -26,11 +25,10 @@ GemmBenchReport report_of_times(const std::vector<double>& times) {
   return report;
 }
 
-int tile_n(const GemmTiming& row) { return config_of<device::TilesConfig>(row.kernel).tile_n; }
+int tile_n(const PlanTime& row) { return config_of<device::TilesConfig>(row.kernel).tile_n; }
 
 TEST(SweepReport, TheChoiceIsHeldAgainstTheFastest) {
   const Sweep sweep = sweep_of(report_of_times({12, 15, 10}));
-  EXPECT_EQ(sweep.m, 16);
   EXPECT_DOUBLE_EQ(sweep.times_best(), 1.2);
   EXPECT_EQ(tile_n(sweep.rows.front()), 64);
   EXPECT_EQ(tile_n(sweep.rows.back()), 32);
@@ -46,11 +44,11 @@ TEST(SweepReport, TheBestAreTimedAgainInTurns) {
   EXPECT_EQ(sweep.chosen.us, 11);
   EXPECT_DOUBLE_EQ(sweep.times_best(), 1);
   ASSERT_EQ(sweep.rows.size(), 4U);
-  EXPECT_EQ(sweep.rows[1].spec, 2U);
+  EXPECT_EQ(sweep.rows[1].plan, 2U);
   EXPECT_EQ(sweep.rows[1].us, 14);
   EXPECT_EQ(sweep.rows[2].us, 16);
   // Not one of them: it keeps its place behind them.
-  EXPECT_EQ(sweep.rows[3].spec, 1U);
+  EXPECT_EQ(sweep.rows[3].plan, 1U);
   EXPECT_EQ(sweep.rows[3].us, 15);
 }
 
@@ -63,6 +61,7 @@ TEST(SweepReport, Json) {
   Sweep sweep = sweep_of(report_of_times({12, 15, 10}));
   sweep.predicted_us = {11, 16, 9};
   sweep.labels = {"first", "second", "third"};
+  sweep.launch_json = {{"m", 16}};
   const nlohmann::ordered_json json = sweep_json(sweep);
   EXPECT_EQ(json["m"], 16);
   EXPECT_EQ(json["candidates"], 3);
@@ -79,7 +78,9 @@ TEST(SweepReport, Json) {
 }
 
 TEST(SweepReport, TheTableHasTheFastestAndTheChoiceWhereverItIs) {
-  const std::string text = sweep_text(sweep_of(report_of_times({20, 15, 10, 12})), 2);
+  Sweep sweep = sweep_of(report_of_times({20, 15, 10, 12}));
+  sweep.launch = "M = 16";
+  const std::string text = sweep_text(sweep, 2);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
   const std::string slowest = text.substr(text.find("\n    4  tiles  "));
   EXPECT_NE(slowest.find("tile 8 tokens x 16 rows"), std::string::npos) << text;

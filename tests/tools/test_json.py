@@ -155,10 +155,37 @@ class JsonTest(CommandTest):
                 self.assertTrue(one["unit"])
                 self.assertIn(one["meaning"], text)
 
-    def test_explain_refuses_what_it_cannot_explain(self):
-        other = ROOT / "examples/specs/repack-gptq.json"
-        self.assertIn("repack", self.problem("explain", other, *H200, code=1))
+    def test_explain_of_attention_is_for_loads(self):
+        spec = ROOT / "examples/specs/decode-attention-int8-head.json"
+        report = self.heddle_json("explain", spec, *H200, "--loads", "1x1024,64x8192", "--costs")
+        self.assertEqual([(one["sequences"], one["length"]) for one in report["explanations"]],
+                         [(1, 1024), (64, 8192)])
+        for one in report["explanations"]:
+            times = [row["predicted_us"] for row in one["rows"]]
+            self.assertGreater(len(times), 2)
+            self.assertEqual(times, sorted(times))
+            self.assertEqual(sum(row["chosen"] for row in one["rows"]), 1)
+        self.assertEqual(list(report["costs"]), ["decode_attention"])
+        text = self.heddle("explain", spec, *H200, "--loads", "64x8192", check=0).out
+        self.assertIn("64x8192: ", text)
+
+    def test_explain_of_one_kernel(self):
+        [one] = self.heddle_json("explain", ROOT / "examples/specs/repack-gptq.json",
+                                 *H200)["explanations"]
+        self.assertEqual(one["candidates"], 1)
+        self.assertNotIn("predicted_us", one["chosen"])
+
+    def test_explain_refuses_sizes_that_an_operation_does_not_have(self):
+        attention = ROOT / "examples/specs/decode-attention-int8-head.json"
+        repack = ROOT / "examples/specs/repack-gptq.json"
         self.assertIn("--m 17", self.problem("explain", inline(), *H200, "--m", 17, code=2))
+        self.assertIn("--loads", self.problem("explain", attention, *H200, "--m", 4, code=2))
+        self.assertIn("one kernel", self.problem("explain", repack, *H200, "--m", 4, code=2))
+        self.assertIn("--loads", self.problem("explain", repack, *H200, "--loads", "1x8", code=2))
+        self.assertIn("--loads", self.problem("explain", inline(), *H200, "--loads", "1x8", code=2))
+        self.assertIn("drawn", self.problem("explain", attention, *H200, "--loads", "1x1-8", code=2))
+        self.assertIn("repack", self.problem("bench", repack, "--sweep", code=2))
+        self.assertIn("repack", self.problem("explain", repack, "--measure", code=2))
 
     def test_explain_measures_on_a_gpu_alone(self):
         if self.has_gpu():

@@ -14,15 +14,21 @@ namespace heddle {
 // Each operation's folder defines its own.
 #define HEDDLE_HARNESS(name) const Harness& name##_harness();
 #define HEDDLE_NO_FAMILY(name)
-HEDDLE_OPERATIONS(HEDDLE_HARNESS, HEDDLE_NO_FAMILY)
+HEDDLE_OPERATIONS(HEDDLE_HARNESS, HEDDLE_NO_FAMILY, HEDDLE_NO_FAMILY)
 #undef HEDDLE_HARNESS
 
 const Harness& harness_of(const Spec& spec) {
 #define HEDDLE_HARNESS(name) &name##_harness(),
-  static const Harness* const all[] = {HEDDLE_OPERATIONS(HEDDLE_HARNESS, HEDDLE_NO_FAMILY)};
+  static const Harness* const all[] = {
+      HEDDLE_OPERATIONS(HEDDLE_HARNESS, HEDDLE_NO_FAMILY, HEDDLE_NO_FAMILY)};
 #undef HEDDLE_HARNESS
 #undef HEDDLE_NO_FAMILY
   return *all[static_cast<std::size_t>(spec.op())];
+}
+
+PlanTimes Harness::time_plans(Runtime& /*runtime*/, const std::vector<Plan>& /*plans*/,
+                              const LaunchSize& /*size*/, const BenchOptions& /*options*/) const {
+  throw Error(ErrorCategory::kInternal, "harness.candidates", "no kernel is chosen from several");
 }
 
 Cell word(std::string key, std::string heading, std::string text) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
@@ -68,6 +69,18 @@ struct BenchReport {
   std::string missing;  // why there is no baseline although one was asked for
 };
 
+// The kernel of a plan that has one, timed at one size.
+struct PlanTime {
+  std::size_t plan = 0;  // its place in the list
+  PlannedKernel kernel;
+  double us = 0;        // per launch, median
+  double floor_us = 0;  // what the memory, and the tensor cores, allow at best
+};
+struct PlanTimes {
+  double read_tb_per_s = 0;  // streaming read, measured in this run
+  std::vector<PlanTime> rows;
+};
+
 class StepPart;
 
 class Harness {
@@ -89,6 +102,14 @@ class Harness {
   virtual bool times_lists() const { return false; }
   // Whether bench() has a use for BenchOptions::loads.
   virtual bool takes_loads() const { return false; }
+
+  // Whether a kernel is chosen from several for a size; else no one calls time_plans().
+  virtual bool has_candidates() const { return false; }
+  // Times plans of one kernel each, which were made for the runtime's device: a row for each. Of
+  // the options budget, on_build and on_spec count, which is told places in the list. In the
+  // current context, else in device 0's primary one. Throws Error.
+  virtual PlanTimes time_plans(Runtime& runtime, const std::vector<Plan>& plans,
+                               const LaunchSize& size, const BenchOptions& options) const;
 
   // What a decode step needs to know of the operation; null of one that no step has.
   virtual const StepPart* step() const { return nullptr; }

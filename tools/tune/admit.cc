@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "generator/families/family.h"
 #include "generator/planner/choose.h"
 
 namespace heddle {

@@ -87,12 +87,11 @@ class Calibrator {
   void prepare(std::size_t index, double seconds) {
     const JobCell& cell = cells_[index];
     const Plan& plan = cell.job->plan;
-    const MRange step = step_of(plan.spec.gemm().shape, cell.m);
+    const MRange step = step_of(plan, cell.m);
     prepared_ = index;
     plans_.clear();
     const std::size_t most = rate_.kernels_in(kPartToCompile * seconds, options_.most);
-    for (const Candidate& one :
-         informative_.pick(plan, gemm_candidates(plan, step), cell.m, most)) {
+    for (const Candidate& one : informative_.pick(plan, all_candidates(plan, step), cell.m, most)) {
       plans_.push_back(plan_of_candidate(plan, one));
     }
     device_.compile(plans_);
@@ -102,7 +101,7 @@ class Calibrator {
                                      double deadline) {
     std::vector<TimedRunner> runners;
     const double last = start + kPartToCompile * (deadline - start);
-    const std::int64_t least = step_of(cell.job->plan.spec.gemm().shape, cell.m).min;
+    const std::int64_t least = step_of(cell.job->plan, cell.m).min;
     for (const AdmittedKernel& one :
          admit_kernels(device_, hooks_, cell.text(), plans, least, last, &result_.faults)) {
       runners.push_back({one.handle, {std::move(plans[one.plan]), cell.m, 0}, {}});

@@ -20,7 +20,7 @@ struct TimedKernel {
   const GemmFamily& family() const { return gemm_family_of(plan.kernels.front()); }
   // Precondition: the costs are of its family.
   double predicted_us(Costs costs) const {
-    return family().predicted_us(plan, plan.kernels.front(), m, costs);
+    return family().predicted_us(plan, plan.kernels.front(), LaunchSize{m}, costs);
   }
 };
 

@@ -16,12 +16,12 @@ Values slopes_of(const Plan& plan, const Candidate& candidate, std::int64_t m) {
   const GemmFamily& family = gemm_family_of(candidate.kernel);
   const Costs costs = costs_of(plan, family);
   Values values(costs.begin(), costs.end());
-  const double us = family.predicted_us(plan, candidate.kernel, m, values);
+  const double us = family.predicted_us(plan, candidate.kernel, LaunchSize{m}, values);
   Values slopes;
   for (double& value : values) {
     const double own = value;
     value *= std::exp(kDifference);
-    const double other = family.predicted_us(plan, candidate.kernel, m, values);
+    const double other = family.predicted_us(plan, candidate.kernel, LaunchSize{m}, values);
     slopes.push_back(std::log(other / us) / kDifference);
     value = own;
   }

@@ -19,7 +19,7 @@ class InformativeKernels {
  public:
   // `most` of the candidates for m, each family's fastest first; of those that are predicted to
   // take at most kSlowest times the fastest of their family, since what is never chosen need not be
-  // predicted. Precondition: the candidates are gemm_candidates() of the plan, and `most` is at
+  // predicted. Precondition: the candidates are all_candidates() of the plan, and `most` is at
   // least 1.
   std::vector<Candidate> pick(const Plan& plan, const std::vector<Candidate>& candidates,
                               std::int64_t m, std::size_t most);

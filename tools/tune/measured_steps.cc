@@ -14,7 +14,7 @@ class MeasuredSteps::Segment final : public StepTimes {
       : all_(all), first_(first), count_(count) {}
 
   std::size_t steps() const override { return count_; }
-  std::int64_t tokens(std::size_t step) const override { return all_.steps_[first_ + step].max; }
+  std::int64_t size(std::size_t step) const override { return all_.steps_[first_ + step].max; }
   std::size_t kernels(std::size_t step) const override {
     return all_.kernels_[first_ + step].size();
   }

@@ -127,7 +127,7 @@ class Tuner {
     prepared_ = index;
     plans_.clear();
     const std::size_t most = rate_.kernels_in(kPartToCompile * seconds, options_.most);
-    for (const Candidate& one : shortlist(gemm_candidates(plan, cell.m), most)) {
+    for (const Candidate& one : shortlist(all_candidates(plan, cell.m), most)) {
       plans_.push_back(plan_of_candidate(plan, one));
     }
     device_.compile(plans_);

@@ -35,6 +35,17 @@ std::vector<std::string> aliases_of(const GemmSpec& spec, const ByteTilesConfig&
 class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
  public:
   std::string_view name() const noexcept override { return "byte_tiles"; }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    const auto converts = [this](const PlannedKernel& kernel) {
+      return kernel.family == this && config_of<ByteTilesConfig>(kernel).converts;
+    };
+    if (std::none_of(plan.kernels.begin(), plan.kernels.end(), converts)) return {};
+    return {fmt::format(
+        "mma.sync of sm_{} multiplies FP8 as FP16, after converting it: with many tokens that is "
+        "predicted to take longer than activations of 16 bits",
+        plan.target.arch())};
+  }
   bool multiplies_bytes() const noexcept override { return true; }
   bool multiplies_halves() const noexcept override { return false; }
 
@@ -81,8 +92,8 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 
-  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
-                                  const MRange& /*m*/) const override {
+  std::vector<Problem> exclusions_for(const GemmSpec& spec, const Target& target,
+                                      const MRange& /*m*/) const override {
     return byte_tiles_exclusions(spec, target);
   }
   std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,

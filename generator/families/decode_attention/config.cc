@@ -1,7 +1,7 @@
 #include "generator/families/decode_attention/config.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "generator/families/kv_granularity.h"
 #include "generator/families/scale_type.h"
@@ -15,7 +15,11 @@ namespace {
 using device::AttentionTensorConfig;
 using device::DecodeAttentionConfig;
 
+constexpr int kUsualWarps = 4;
 constexpr int kLeastStages = 2;
+// Where an SM has several blocks: with two stages warps wait for each tile, and fewer warps with
+// more stages are faster.
+constexpr int kStagesOfMany = 3;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
 constexpr int kMostTeam = 8;   // blocks of a cluster
@@ -139,26 +143,8 @@ int most_blocks_per_sm(const DecodeAttentionSpec& spec, int row_tiles, int group
   return std::max(kv_bits(spec.kv.k.dtype), kv_bits(spec.kv.v.dtype)) > 4 ? 3 : 4;
 }
 
-// The most blocks whose rings hold the stages that are worth it; none if two stages have no room.
-std::optional<AttentionChoice> usual_choice(const DecodeAttentionSpec& spec, const Target& target) {
-  constexpr struct {
-    int warps;
-    int blocks;
-    int least_stages;
-  } kChoices[] = {{4, 4, 3},           {4, 3, 3}, {4, 2, 3},
-                  {4, 1, 3},           {4, 1, 2}, {2, 1, kLeastStages},
-                  {1, 1, kLeastStages}};
-  const DecodeAttentionConfig given = given_by(spec, target);
-  const int most_blocks = most_blocks_per_sm(spec, given.row_tiles, most_groups(given));
-  for (const auto& each : kChoices) {
-    if (each.blocks > most_blocks) continue;
-    const AttentionChoice choice = filled(given, target, each.warps, each.blocks);
-    if (choice.config.stages >= each.least_stages) return choice;
-  }
-  return std::nullopt;
-}
-
-// Whether the same number of warps in fewer blocks has been measured.
+// Whether blocks of twice as many warps, or half as many again, have been measured in place of
+// these, with the same warps to an SM.
 bool has_wide(const DecodeAttentionSpec& spec, const AttentionChoice& usual) {
   if (usual.config.most_team == 1) return false;
   if (usual.blocks_per_sm == 3) {
@@ -171,17 +157,24 @@ bool has_wide(const DecodeAttentionSpec& spec, const AttentionChoice& usual) {
 
 std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
                                                const Target& target) {
-  const std::optional<AttentionChoice> usual = usual_choice(spec, target);
-  if (!usual) return {};
-  std::vector<AttentionChoice> choices{*usual};
-  if (has_wide(spec, *usual)) {
-    const int warps = usual->config.warps * usual->blocks_per_sm / kFewBlocks;
-    const AttentionChoice wide = filled(usual->config, target, warps, kFewBlocks);
-    if (wide.config.stages >= usual->config.stages) choices.push_back(wide);
+  const DecodeAttentionConfig given = given_by(spec, target);
+  const int most_blocks = most_blocks_per_sm(spec, given.row_tiles, most_groups(given));
+  std::vector<AttentionChoice> choices;
+  const auto add = [&](const AttentionChoice& choice, int least_stages) {
+    if (choice.config.stages < least_stages) return;
+    choices.push_back(choice);
+    choices.back().config.most_blocks = target.sm_count * choice.blocks_per_sm;
+  };
+  bool may_widen = true;
+  for (int blocks = most_blocks; blocks > 0; --blocks) {
+    const AttentionChoice usual = filled(given, target, kUsualWarps, blocks);
+    add(usual, blocks > 1 ? kStagesOfMany : kLeastStages);
+    if (usual.config.stages < kStagesOfMany || !std::exchange(may_widen, false)) continue;
+    if (!has_wide(spec, usual)) continue;
+    const int warps = kUsualWarps * blocks / kFewBlocks;
+    add(filled(given, target, warps, kFewBlocks), usual.config.stages);
   }
-  for (AttentionChoice& choice : choices) {
-    choice.config.most_blocks = target.sm_count * usual->blocks_per_sm;
-  }
+  for (const int warps : {2, 1}) add(filled(given, target, warps, 1), kLeastStages);
   return choices;
 }
 

@@ -19,10 +19,11 @@ struct AttentionChoice {
   int blocks_per_sm;
 };
 
-// The configurations of a plan's kernels: the usual one first, then, for codes of 4 bits, one with
-// fewer and wider blocks, which leave fewer parts of a long sequence to merge. All keep their parts
-// at the same places of the workspace. Empty if two tiles do not fit in shared memory.
-// Precondition: refuse_attention_tensors() finds nothing.
+// What a plan's kernels are chosen from: as many blocks of four warps as the registers are for and
+// shared memory has room for, fewer of them, and fewer warps; and blocks of more warps, which leave
+// fewer parts of a long sequence to merge, where these have been measured. Each has as many stages
+// as are useful and fit. Empty if two tiles do not fit in shared memory. Precondition:
+// refuse_attention_tensors() finds nothing.
 std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
                                                const Target& target);
 

@@ -9,13 +9,14 @@
 #include "generator/families/all.h"
 #include "generator/families/configuration.h"
 #include "generator/families/decode_attention/config.h"
+#include "generator/families/decode_attention/cost.h"
 #include "generator/families/decode_attention/refusals.h"
+#include "generator/families/decode_attention/schedule.h"
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
 #include "generator/families/kv_name.h"
 #include "generator/families/value_type.h"
-#include "generator/spec/refuse_if_any.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -25,30 +26,25 @@ using device::DecodeAttentionConfig;
 using device::kAttentionTile;
 using device::kMostTeamSequences;
 
-// Where sequences may have so many tiles the kernel of wide blocks takes them, if there is one.
-constexpr int kLongTiles = 256;
-// From this many tokens on a sequence has kLongTiles tiles.
-constexpr std::int64_t kFirstLongSequence = std::int64_t{kAttentionTile} * (kLongTiles - 1) + 1;
-
-void refuse(const Spec& spec, const Target& target) {
-  const DecodeAttentionSpec& attention = spec.decode_attention();
-  std::vector<Problem> problems = check_meaning(attention);
-  if (problems.empty()) problems = refuse_attention_tensors(attention);
+std::vector<Problem> problems_of(const DecodeAttentionSpec& attention, const Target& target) {
+  const bool makes_sense = check_meaning(attention).empty();
+  std::vector<Problem> problems;
+  if (makes_sense) problems = refuse_attention_tensors(attention);
   if (!has_async_copies(target)) {
     problems.push_back({"", fmt::format("no attention kernel serves target {}", target.name),
                         fmt::format("sm_{}", target.arch()), "sm_80 and up", ""});
   }
-  if (problems.empty() && attention_choices(attention, target).empty()) {
+  if (makes_sense && problems.empty() && attention_choices(attention, target).empty()) {
     problems.push_back({"/shape/head_dim",
                         fmt::format("two tiles of 32 tokens have no room in the {} bytes of shared "
                                     "memory of {}",
                                     target.shared_per_block, target.name),
                         fmt::format("{}", attention.shape.head_dim), "smaller heads or codes", ""});
   }
-  refuse_if_any(spec, std::move(problems));
+  return problems;
 }
 
-std::string kernel_name(const DecodeAttentionSpec& spec) {
+std::string attention_kernel_name(const DecodeAttentionSpec& spec) {
   const std::string types = kv_name(spec.kv);
   return fmt::format("heddle_decode_attention_{}_{}_h{}_{}_d{}", to_string(spec.activation), types,
                      spec.shape.heads, spec.shape.kv_heads, spec.shape.head_dim);
@@ -95,39 +91,8 @@ int most_blocks(const Plan& plan, const PlannedKernel& kernel) noexcept {
   return plan.target.sm_count * kernel.blocks_per_sm;
 }
 
-// Thread blocks that share each sequence and head, a power of two; 1: blocks take equal parts of
-// all. A team is a cluster: all of them and those of the next launch, which starts before this one
-// has ended, must find room, and clusters of more than two do not reach every SM.
-int team_of(const Plan& plan, const PlannedKernel& kernel, std::int64_t tiles_of_sequence,
-            std::int64_t items, std::int64_t sequences) noexcept {
-  // Beyond these more blocks are faster.
-  constexpr int kMostTilesOfSm = 16;
-  constexpr int kMostTilesOfWarp = 8;
-  const auto& config = config_of<DecodeAttentionConfig>(kernel);
-  const int sms = plan.target.sm_count;
-  const int most = most_blocks(plan, kernel);
-  if (kernel.blocks_per_sm == 1 || sequences > kMostTeamSequences ||
-      tiles_of_sequence * items > kMostTilesOfSm * sms) {
-    return 1;
-  }
-  const auto fits = [&](int team) {
-    const std::int64_t blocks = items * team;
-    return blocks <= sms && 2 * blocks <= (team > 2 ? most * 9 / 10 : most);
-  };
-  int team = config.most_team;
-  while (team > 1 && (!fits(team) || tiles_of_sequence <= config.warps * team / 2)) team /= 2;
-  return tiles_of_sequence <= kMostTilesOfWarp * config.warps * team ? team : 1;
-}
-
-// Where blocks take equal parts of all: whether pairs of them do. Of long sequences there are half
-// as many parts to merge then, and neighbouring tiles are read at the same time.
-bool takes_pairs(const PlannedKernel& kernel, std::int64_t tiles_of_sequence,
-                 std::int64_t sequences) noexcept {
-  return config_of<DecodeAttentionConfig>(kernel).most_team > 1 && kernel.blocks_per_sm > 1 &&
-         sequences <= kMostTeamSequences && tiles_of_sequence >= kLongTiles;
-}
-
-std::vector<std::string> reasons(const DecodeAttentionSpec& spec, const Plan& plan) {
+std::vector<std::string> attention_reasons(const Plan& plan) {
+  const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   const PlannedKernel& first = plan.kernels.front();
   const PlannedKernel& last = plan.kernels.back();
   const auto& config = config_of<DecodeAttentionConfig>(first);
@@ -146,8 +111,8 @@ std::vector<std::string> reasons(const DecodeAttentionSpec& spec, const Plan& pl
     reasons.push_back(
         fmt::format("sequences that may have {} tokens: {} blocks of {} warps, which leave fewer "
                     "parts to merge",
-                    kLongTiles * kAttentionTile, most_blocks(plan, last),
-                    config_of<DecodeAttentionConfig>(last).warps));
+                    device::ceil_div(last.size_min, kAttentionTile) * kAttentionTile,
+                    most_blocks(plan, last), config_of<DecodeAttentionConfig>(last).warps));
   }
   if (config.most_team > 1 && first.blocks_per_sm > 1) {
     reasons.push_back(
@@ -162,17 +127,24 @@ class DecodeAttention final : public Family {
  public:
   std::string_view name() const noexcept override { return "decode_attention"; }
 
-  void plan(Plan& plan) const override {
-    refuse(plan.spec, plan.target);
-    const DecodeAttentionSpec& spec = plan.spec.decode_attention();
-    const std::vector<AttentionChoice> choices = attention_choices(spec, plan.target);
-    for (const auto& [config, blocks_per_sm] : choices) {
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*sizes*/) const override {
+    return problems_of(spec.decode_attention(), target);
+  }
+
+  // Teams end and pairs begin with long sequences.
+  std::vector<std::int64_t> steps(const Plan& plan, const MRange& sizes) const override {
+    if (!is_hopper(plan.target) || sizes.max < kFirstLongSequence) return {sizes.max};
+    return {kFirstLongSequence - 1, sizes.max};
+  }
+
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& sizes) const override {
+    std::vector<PlannedKernel> kernels;
+    for (const auto& [config, blocks_per_sm] :
+         attention_choices(plan.spec.decode_attention(), plan.target)) {
       PlannedKernel kernel;
-      const bool is_first = plan.kernels.empty();
-      kernel.name = kernel_name(spec) + (is_first ? "" : "_long");
-      kernel.size_min = is_first ? 1 : kFirstLongSequence;
-      kernel.size_max =
-          is_first && choices.size() > 1 ? kFirstLongSequence - 1 : kMostSequenceTokens;
+      kernel.size_min = sizes.min;
+      kernel.size_max = sizes.max;
       kernel.family = this;
       kernel.configuration = make_configuration(config);
       kernel.threads = config.threads();
@@ -180,15 +152,49 @@ class DecodeAttention final : public Family {
       kernel.blocks_per_sm = blocks_per_sm;
       kernel.starts_early = config.dependent;
       kernel.arguments = {KernelArgument::kParameters};
-      plan.kernels.push_back(std::move(kernel));
+      kernels.push_back(std::move(kernel));
     }
-    plan.reasons = reasons(spec, plan);
+    return kernels;
+  }
+
+  // The kernels of a plan keep their parts at the same places of one workspace.
+  void complete(const Plan& plan, PlannedKernel& candidate) const override {
+    DecodeAttentionConfig config = config_of<DecodeAttentionConfig>(candidate);
+    config.most_blocks = most_blocks(plan, candidate);
+    for (const PlannedKernel& kernel : plan.kernels) {
+      config.most_blocks = std::max(config.most_blocks, most_blocks(plan, kernel));
+    }
+    candidate.configuration = make_configuration(config);
+  }
+
+  std::string kernel_name(const Plan& plan, const PlannedKernel& kernel) const override {
+    const char* const end = kernel.size_min > 1 ? "_long" : "";
+    return attention_kernel_name(plan.spec.decode_attention()) + end;
+  }
+
+  const std::vector<CostParameter>& cost_parameters() const noexcept override {
+    return attention_cost_parameters();
+  }
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
+                      Costs costs) const override {
+    return attention_us(plan.target, config_of<DecodeAttentionConfig>(kernel), kernel.blocks_per_sm,
+                        size, costs);
+  }
+
+  std::string label(const PlannedKernel& kernel) const override {
+    const auto& config = config_of<DecodeAttentionConfig>(kernel);
+    return fmt::format("warps {} stages {} blocks {}", config.warps, config.stages,
+                       kernel.blocks_per_sm);
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    return attention_reasons(plan);
   }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     KernelText text;
     text.template_path = "decode_attention/decode_attention.cuh";
-    for (const std::string& reason : plan.reasons) text.decisions += reason + '\n';
+    for (const std::string& reason : attention_reasons(plan)) text.decisions += reason + '\n';
     text.definitions = families::config_struct(
         "DecodeAttentionConfig", config_of<DecodeAttentionConfig>(kernel),
         {"using Value = " + value_type(plan.spec.decode_attention().activation) + ';'});
@@ -197,26 +203,11 @@ class DecodeAttention final : public Family {
     return text;
   }
 
-  // No more thread blocks than have tiles when every sequence is as long as it can be.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    const auto& config = config_of<DecodeAttentionConfig>(kernel);
-    const std::int64_t of_sequence = device::ceil_div(size.size, kAttentionTile);
-    const std::int64_t items = size.sequences * config.heads.kv * config.row_parts();
-    const std::int64_t tiles = of_sequence * items;
-    const int least = of_sequence <= config.warps ? config.warps : config.least_share;
-    KernelLaunch launch;
-    const int team = team_of(plan, kernel, of_sequence, items, size.sequences);
-    if (team > 1) {
-      launch.grid_x = static_cast<unsigned>(items * team);
-      launch.cluster = static_cast<unsigned>(team);
-      return launch;
-    }
-    launch.grid_x = static_cast<unsigned>(
-        std::clamp<std::int64_t>(device::ceil_div(tiles, least), 1, most_blocks(plan, kernel)));
-    const bool pairs = takes_pairs(kernel, of_sequence, size.sequences);
-    launch.cluster = launch.grid_x % 2 == 0 && pairs ? 2 : 1;
-    return launch;
+    const AttentionSchedule schedule = attention_schedule(
+        plan.target, config_of<DecodeAttentionConfig>(kernel), kernel.blocks_per_sm, size);
+    return {static_cast<unsigned>(schedule.blocks), 1, 1, static_cast<unsigned>(schedule.cluster)};
   }
 
   std::size_t max_workspace_bytes(const Plan& /*plan*/,

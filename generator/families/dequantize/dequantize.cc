@@ -13,7 +13,6 @@
 #include "generator/families/matrix_tiles.h"
 #include "generator/families/value_type.h"
 #include "generator/families/weight_op.h"
-#include "generator/spec/refuse_if_any.h"
 
 namespace heddle {
 namespace {
@@ -152,20 +151,25 @@ class Dequantize final : public Family {
  public:
   std::string_view name() const noexcept override { return "dequantize"; }
 
-  void plan(Plan& plan) const override {
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*sizes*/) const override {
+    std::vector<Problem> problems = refuse_weight_op(spec.weight_op(), target, "/output/dtype");
+    for (Problem& problem : refuse_order(spec.weight_op())) problems.push_back(std::move(problem));
+    return problems;
+  }
+
+  void prepare(Plan& plan) const override {
     const WeightOpSpec& spec = plan.spec.weight_op();
-    std::vector<Problem> problems = refuse_weight_op(plan.spec, plan.target, "/output/dtype");
-    for (Problem& problem : refuse_order(spec)) problems.push_back(std::move(problem));
-    refuse_if_any(plan.spec, std::move(problems));
     plan.decode = derive_decode_plan(request_of(spec));
     plan.layout = weight_layout(spec.shape, spec.weight);
+  }
+
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& /*sizes*/) const override {
+    const WeightOpSpec& spec = plan.spec.weight_op();
     const DequantizeConfig config = dequantize_config(plan);
     const bool in_place = scales_in_place(config);
-    plan.reasons = explain(spec, in_place);
 
     PlannedKernel kernel;
-    kernel.name = weight_op_kernel_name(
-        plan.spec, fmt::format("{}_{}", to_string(spec.format), to_string(spec.dtype)));
     kernel.family = this;
     kernel.configuration = make_configuration(config);
     kernel.threads = std::visit([](const auto& c) { return c.threads(); }, config);
@@ -173,7 +177,18 @@ class Dequantize final : public Family {
     kernel.blocks_per_sm = blocks_per_sm(spec, config, in_place);
     kernel.arguments = {KernelArgument::kWeights, KernelArgument::kScales, KernelArgument::kZeros,
                         KernelArgument::kOrder, KernelArgument::kW};
-    plan.kernels = {std::move(kernel)};
+    return {std::move(kernel)};
+  }
+
+  std::string kernel_name(const Plan& plan, const PlannedKernel& /*kernel*/) const override {
+    const WeightOpSpec& spec = plan.spec.weight_op();
+    return weight_op_kernel_name(
+        plan.spec, fmt::format("{}_{}", to_string(spec.format), to_string(spec.dtype)));
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    return explain(plan.spec.weight_op(),
+                   scales_in_place(config_of<DequantizeConfig>(plan.kernels.front())));
   }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {

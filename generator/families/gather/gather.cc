@@ -1,6 +1,4 @@
 // The gather of X that a GEMM with act-order runs first.
-#include "generator/families/gather/gather.h"
-
 #include <fmt/format.h>
 
 #include "gather/config.h"
@@ -24,6 +22,31 @@ constexpr int kTileRows = 4;  // so that a block reads the permutation once for 
 class Gather final : public Family {
  public:
   std::string_view name() const noexcept override { return "gather"; }
+
+  // X[M, permutation], times the factors of its columns if the spec has them.
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
+    const GemmSpec& spec = gemm_request(plan).spec;
+    if (!spec.act_order) return {};
+    PlannedKernel kernel;
+    kernel.size_min = m.min;
+    kernel.size_max = m.max;
+    kernel.family = this;
+    kernel.configuration = make_configuration(GatherConfig{
+        static_cast<int>(spec.shape.k), kTileRows, kColumnsOfThread * kThreads, spec.pre_scale});
+    kernel.threads = kThreads;
+    kernel.arguments = {KernelArgument::kX, KernelArgument::kPermutation, KernelArgument::kPreScale,
+                        KernelArgument::kGathered, KernelArgument::kM};
+    return {kernel};
+  }
+  std::string kernel_name(const Plan& plan, const PlannedKernel& /*kernel*/) const override {
+    const GemmSpec& spec = gemm_request(plan).spec;
+    return fmt::format("heddle_gather_{}_k{}", to_string(spec.activation), spec.shape.k);
+  }
+  std::vector<std::string> reasons(const Plan& /*plan*/) const override {
+    return {
+        "act-order: a kernel before the GEMM puts the columns of X in the order of the packed "
+        "weights; they are copied into shared memory 16 bytes at a time from there"};
+  }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     KernelText text;
@@ -63,20 +86,6 @@ class Gather final : public Family {
 const Family* gather_family() {
   static const Gather family;
   return &family;
-}
-
-PlannedKernel gather_kernel(const GemmSpec& spec) {
-  PlannedKernel kernel;
-  kernel.name = fmt::format("heddle_gather_{}_k{}", to_string(spec.activation), spec.shape.k);
-  kernel.size_min = spec.shape.m_min;
-  kernel.size_max = spec.shape.m_max;
-  kernel.family = gather_family();
-  kernel.configuration = make_configuration(GatherConfig{
-      static_cast<int>(spec.shape.k), kTileRows, kColumnsOfThread * kThreads, spec.pre_scale});
-  kernel.threads = kThreads;
-  kernel.arguments = {KernelArgument::kX, KernelArgument::kPermutation, KernelArgument::kPreScale,
-                      KernelArgument::kGathered, KernelArgument::kM};
-  return kernel;
 }
 
 }  // namespace heddle

@@ -58,8 +58,8 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
                        c.ahead, c.split_k);
   }
 
-  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& /*target*/,
-                                  const MRange& m) const override {
+  std::vector<Problem> exclusions_for(const GemmSpec& spec, const Target& /*target*/,
+                                      const MRange& m) const override {
     return gemv_exclusions(spec, m);
   }
   std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,

@@ -17,7 +17,6 @@
 #include "generator/families/kv_name.h"
 #include "generator/families/value_type.h"
 #include "generator/kv/rope.h"
-#include "generator/spec/refuse_if_any.h"
 
 namespace heddle {
 namespace {
@@ -48,7 +47,7 @@ bool is_by_token(const KvAppendSpec& spec) {
          spec.kv.v.granularity == KvGranularity::kToken;
 }
 
-std::string kernel_name(const KvAppendSpec& spec) {
+std::string append_kernel_name(const KvAppendSpec& spec) {
   const std::string types = kv_name(spec.kv);
   std::string name = fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation),
                                  types, spec.shape.kv_heads, spec.shape.head_dim);
@@ -78,7 +77,7 @@ std::string frequencies_text(const RopeSpec& rope) {
          "};\n";
 }
 
-std::vector<std::string> reasons(const KvAppendSpec& spec, const KvAppendConfig& config) {
+std::vector<std::string> append_reasons(const KvAppendSpec& spec, const KvAppendConfig& config) {
   std::vector<std::string> reasons = {
       fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "
                   "themselves",
@@ -132,12 +131,15 @@ class KvAppend final : public Family {
  public:
   std::string_view name() const noexcept override { return "kv_append"; }
 
-  void plan(Plan& plan) const override {
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*sizes*/) const override {
+    return refuse_kv_append(spec.kv_append(), target);
+  }
+
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& /*sizes*/) const override {
     const KvAppendSpec& spec = plan.spec.kv_append();
-    refuse_if_any(plan.spec, refuse_kv_append(spec, plan.target));
     const KvAppendConfig config = kv_append_config(spec, plan.target);
     PlannedKernel kernel;
-    kernel.name = kernel_name(spec);
     kernel.family = this;
     kernel.configuration = make_configuration(config);
     kernel.threads = config.threads();
@@ -146,8 +148,15 @@ class KvAppend final : public Family {
                                            threads_of_an_sm(spec, config) / kernel.threads);
     kernel.starts_early = config.dependent;
     kernel.arguments = {KernelArgument::kParameters};
-    plan.kernels = {std::move(kernel)};
-    plan.reasons = reasons(spec, config);
+    return {std::move(kernel)};
+  }
+
+  std::string kernel_name(const Plan& plan, const PlannedKernel& /*kernel*/) const override {
+    return append_kernel_name(plan.spec.kv_append());
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    return append_reasons(plan.spec.kv_append(), config_of<KvAppendConfig>(plan.kernels.front()));
   }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {

@@ -55,9 +55,10 @@ bool is_bf16(const KvAppendSpec& spec) {
 }  // namespace
 
 std::vector<Problem> refuse_kv_append(const KvAppendSpec& append, const Target& target) {
-  std::vector<Problem> problems = check_meaning(append);
-  if (problems.empty()) problems = refuse_channels(append.kv);
-  if (problems.empty()) {
+  const bool makes_sense = check_meaning(append).empty();
+  std::vector<Problem> problems;
+  if (makes_sense) problems = refuse_channels(append.kv);
+  if (makes_sense && problems.empty()) {
     refuse_tensor(append.kv.k, "/kv/k", problems);
     refuse_tensor(append.kv.v, "/kv/v", problems);
     refuse_blocks(append, target, problems);

@@ -19,7 +19,6 @@
 #include "generator/families/value_type.h"
 #include "generator/families/weight_op.h"
 #include "generator/layout/rounding_rule.h"
-#include "generator/spec/refuse_if_any.h"
 #include "quantize_weight/config.h"
 
 namespace heddle {
@@ -29,14 +28,6 @@ using device::QuantizeWeightConfig;
 
 constexpr int kThreadsOfAnSm = 1024;      // 64 registers each
 constexpr int kBlockThreadsOfAnSm = 512;  // 128: a thread holds 64 values of a block
-
-void refuse(const Spec& spec, const Target& target) {
-  std::vector<Problem> problems = refuse_weight_op(spec, target, "/input/dtype");
-  for (Problem& problem : refuse_rounding(spec.weight_op().weight)) {
-    problems.push_back(std::move(problem));
-  }
-  refuse_if_any(spec, std::move(problems));
-}
 
 // The shortest run of whole chunks that is whole groups, too.
 int span_columns(const device::PackedLayout& packed) {
@@ -83,20 +74,28 @@ class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightCo
  public:
   std::string_view name() const noexcept override { return "quantize_weight"; }
 
-  void plan(Plan& plan) const override {
-    refuse(plan.spec, plan.target);
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*sizes*/) const override {
+    std::vector<Problem> problems = refuse_weight_op(spec.weight_op(), target, "/input/dtype");
+    for (Problem& problem : refuse_rounding(spec.weight_op().weight)) {
+      problems.push_back(std::move(problem));
+    }
+    return problems;
+  }
+
+  void prepare(Plan& plan) const override {
     const WeightOpSpec& spec = plan.spec.weight_op();
     plan.layout = weight_layout(spec.shape, spec.weight);
-    const QuantizeWeightConfig config = config_for(spec, plan.layout);
     // The order inside a word does not depend on what codes decode to. Rows have no words.
-    if (!stores_rows(config)) {
+    if (!stores_rows(config_for(spec, plan.layout))) {
       plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
     }
-    plan.reasons = explain(config);
+  }
 
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& /*sizes*/) const override {
+    const QuantizeWeightConfig config = config_for(plan.spec.weight_op(), plan.layout);
     const int threads_of_an_sm = config.packed.by_blocks() ? kBlockThreadsOfAnSm : kThreadsOfAnSm;
     PlannedKernel kernel;
-    kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.dtype));
     kernel.family = this;
     kernel.configuration = make_configuration(config);
     kernel.threads = config.threads();
@@ -104,7 +103,15 @@ class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightCo
     kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
                                            threads_of_an_sm / kernel.threads);
     kernel.arguments = {KernelArgument::kW, KernelArgument::kPacked};
-    plan.kernels = {std::move(kernel)};
+    return {std::move(kernel)};
+  }
+
+  std::string kernel_name(const Plan& plan, const PlannedKernel& /*kernel*/) const override {
+    return weight_op_kernel_name(plan.spec, to_string(plan.spec.weight_op().dtype));
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    return explain(config_of<QuantizeWeightConfig>(plan.kernels.front()));
   }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {

@@ -14,7 +14,6 @@
 #include "generator/families/packed_layout.h"
 #include "generator/families/packing_text.h"
 #include "generator/families/weight_op.h"
-#include "generator/spec/refuse_if_any.h"
 #include "repack/config.h"
 
 namespace heddle {
@@ -65,17 +64,21 @@ class Repack final : public families::MatrixTilesFamily<RepackConfig> {
  public:
   std::string_view name() const noexcept override { return "repack"; }
 
-  void plan(Plan& plan) const override {
-    refuse_if_any(plan.spec, refuse_weight_op(plan.spec, plan.target, {}));
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*sizes*/) const override {
+    return refuse_weight_op(spec.weight_op(), target, {});
+  }
+
+  void prepare(Plan& plan) const override {
     const WeightOpSpec& spec = plan.spec.weight_op();
     // The order inside a word does not depend on what codes decode to.
     plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
     plan.layout = weight_layout(spec.shape, spec.weight);
-    const RepackConfig config = config_for(spec, plan.layout);
-    plan.reasons = explain(spec, config, plan.decode);
+  }
 
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& /*sizes*/) const override {
+    const RepackConfig config = config_for(plan.spec.weight_op(), plan.layout);
     PlannedKernel kernel;
-    kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.format));
     kernel.family = this;
     kernel.configuration = make_configuration(config);
     kernel.threads = config.threads();
@@ -84,7 +87,16 @@ class Repack final : public families::MatrixTilesFamily<RepackConfig> {
                                            kThreadsOfAnSm / kernel.threads);
     kernel.arguments = {KernelArgument::kWeights, KernelArgument::kScales, KernelArgument::kZeros,
                         KernelArgument::kPermutation, KernelArgument::kPacked};
-    plan.kernels = {std::move(kernel)};
+    return {std::move(kernel)};
+  }
+
+  std::string kernel_name(const Plan& plan, const PlannedKernel& /*kernel*/) const override {
+    return weight_op_kernel_name(plan.spec, to_string(plan.spec.weight_op().format));
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    return explain(plan.spec.weight_op(), config_of<RepackConfig>(plan.kernels.front()),
+                   plan.decode);
   }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {

@@ -15,7 +15,6 @@
 #include "generator/families/fields_json.h"
 #include "generator/families/row_transform/config.h"
 #include "generator/families/value_type.h"
-#include "generator/spec/refuse_if_any.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -27,7 +26,7 @@ using device::RowTransformConfig;
 constexpr int kMostBlocks = 16;
 
 std::vector<Problem> problems_of(const RowTransformSpec& spec, const Target& target) {
-  std::vector<Problem> problems = check_meaning(spec);
+  std::vector<Problem> problems;
   if (!has_tensor_cores(target)) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
                         fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
@@ -67,13 +66,10 @@ std::string output_name(const RowOutputSpec& output) {
   return output.pre_scale ? name + "_scaled" : name;
 }
 
-PlannedKernel planned(const RowTransformSpec& spec, const Target& target, const char* rows,
-                      const RowTransformConfig& config) {
+PlannedKernel planned(const Target& target, const MRange& m, const RowTransformConfig& config) {
   PlannedKernel kernel;
-  kernel.name = fmt::format("heddle_row_{}_{}{}_n{}_{}", work_name(spec), to_string(spec.input),
-                            output_name(spec.output), spec.shape.columns, rows);
-  kernel.size_min = spec.shape.m_min;
-  kernel.size_max = spec.shape.m_max;
+  kernel.size_min = m.min;
+  kernel.size_max = m.max;
   kernel.family = row_transform_family();
   kernel.configuration = make_configuration(config);
   kernel.threads = config.threads();
@@ -111,27 +107,60 @@ bool same(const RowTransformConfig& a, const RowTransformConfig& b) {
   return a.lanes == b.lanes && a.rows == b.rows && a.vectors == b.vectors && a.parts == b.parts;
 }
 
+// The kernels for few rows and for many, and the most rows that are few; 0 where one serves all.
+struct Choice {
+  RowTransformConfig few, many;
+  std::int64_t last_few;
+
+  Choice(const RowTransformSpec& spec, const Target& target)
+      : few(few_rows_config(spec, target)),
+        many(many_rows_config(spec, target)),
+        last_few(same(few, many) ? 0 : few_rows(many, target)) {}
+};
+
 class RowTransform final : public Family {
  public:
   std::string_view name() const noexcept override { return "row_transform"; }
 
-  void plan(Plan& plan) const override {
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*m*/) const override {
+    return problems_of(spec.row_transform(), target);
+  }
+
+  std::vector<std::int64_t> steps(const Plan& plan, const MRange& m) const override {
+    const std::int64_t last_few = choice_of(plan).last_few;
+    if (last_few < m.min || last_few >= m.max) return {m.max};
+    return {last_few, m.max};
+  }
+
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
+    const Choice choice = choice_of(plan);
+    return {planned(plan.target, m, m.max <= choice.last_few ? choice.few : choice.many)};
+  }
+  std::int64_t least_size(const Plan& plan, const PlannedKernel& kernel) const override {
+    const std::int64_t last_few = choice_of(plan).last_few;
+    return kernel.size_max <= last_few ? 0 : last_few + 1;
+  }
+
+  std::string kernel_name(const Plan& plan, const PlannedKernel& kernel) const override {
     const RowTransformSpec& spec = plan.spec.row_transform();
-    refuse_if_any(plan.spec, problems_of(spec, plan.target));
-    const RowTransformConfig few = few_rows_config(spec, plan.target);
-    const RowTransformConfig many = many_rows_config(spec, plan.target);
-    const std::int64_t last_few = same(few, many) ? 0 : few_rows(many, plan.target);
-    if (spec.shape.m_min <= last_few) {
-      plan.kernels.push_back(planned(spec, plan.target, "few", few));
-      plan.kernels.back().size_max = std::min(spec.shape.m_max, last_few);
-      plan.reasons.push_back(fmt::format("up to {} rows: {}", last_few, row_reason(few)));
+    const bool is_few = kernel.size_max <= choice_of(plan).last_few;
+    return fmt::format("heddle_row_{}_{}{}_n{}_{}", work_name(spec), to_string(spec.input),
+                       output_name(spec.output), spec.shape.columns, is_few ? "few" : "many");
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    const std::int64_t last_few = choice_of(plan).last_few;
+    std::vector<std::string> reasons;
+    for (const PlannedKernel& kernel : plan.kernels) {
+      const std::string rows = last_few == 0 ? "of any number of rows"
+                               : kernel.size_max > last_few
+                                   ? "of more rows"
+                                   : fmt::format("up to {} rows", last_few);
+      reasons.push_back(
+          fmt::format("{}: {}", rows, row_reason(config_of<RowTransformConfig>(kernel))));
     }
-    if (spec.shape.m_max > last_few) {
-      plan.kernels.push_back(planned(spec, plan.target, "many", many));
-      plan.kernels.back().size_min = std::max(spec.shape.m_min, last_few + 1);
-      plan.reasons.push_back(fmt::format(
-          "{}: {}", last_few == 0 ? "of any number of rows" : "of more rows", row_reason(many)));
-    }
+    return reasons;
   }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
@@ -180,6 +209,11 @@ class RowTransform final : public Family {
   }
   nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
     return families::fields_json(config_of<RowTransformConfig>(kernel));
+  }
+
+ private:
+  static Choice choice_of(const Plan& plan) {
+    return Choice(plan.spec.row_transform(), plan.target);
   }
 };
 

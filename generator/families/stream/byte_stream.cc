@@ -1,6 +1,7 @@
 // GEMM for few tokens of eight bits by weights of four, by streams.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,16 @@ class ByteStream final : public StreamFamily {
     const auto& config = config_of<StreamConfig>(kernel);
     return config.has_fp8() ? byte_stream_decode_plan(gemm_request(plan))
                             : StreamFamily::decode_plan(plan, kernel);
+  }
+
+  std::vector<std::string> reasons(const Plan& plan) const override {
+    const auto takes_fp8 = [this](const PlannedKernel& kernel) {
+      return kernel.family == this && config_of<StreamConfig>(kernel).has_fp8();
+    };
+    if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes_fp8)) return {};
+    return {
+        "streams multiply FP8 as FP16, to which they decode weights, and add products in FP32; "
+        "columns 4t to 4t + 3 of a tile are 2t, 2t + 8, 2t + 1 and 2t + 9 of that decode plan"};
   }
 
   std::string describe(const PlannedKernel& kernel) const override {

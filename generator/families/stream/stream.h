@@ -26,8 +26,8 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
   std::string tile_text(const PlannedKernel& kernel) const override;
   std::string label(const PlannedKernel& kernel) const override;
 
-  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
-                                  const MRange& m) const override {
+  std::vector<Problem> exclusions_for(const GemmSpec& spec, const Target& target,
+                                      const MRange& m) const override {
     return stream_exclusions(spec, target, m);
   }
   std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,

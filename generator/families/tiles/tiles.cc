@@ -102,8 +102,8 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 
-  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
-                                  const MRange& m) const override {
+  std::vector<Problem> exclusions_for(const GemmSpec& spec, const Target& target,
+                                      const MRange& m) const override {
     return tiles_exclusions(spec, target, m);
   }
   std::vector<PlannedKernel> candidates_for(const GemmRequest& gemm,

@@ -109,11 +109,11 @@ struct Choice {
 
 class Candidates {
  public:
-  Candidates(const GemmRequest& problem, const MRange& m)
-      : problem_(problem),
-        spec_(problem.spec),
-        target_(problem.target),
-        layout_(problem.layout),
+  Candidates(const GemmRequest& request, const MRange& m)
+      : request_(request),
+        spec_(request.spec),
+        target_(request.target),
+        layout_(request.layout),
         m_(m) {
     base_.weights = packed_weights(spec_, layout_);
     base_.epilogue = epilogue_of(spec_);
@@ -211,7 +211,7 @@ class Candidates {
       const WarpgroupKernel pairs = with(TileSharing::kPairs);
       if (!one_way) return add(pairs);
       if (wgmma_has_places_for_pairs(pairs)) add(pairs);
-      if (may_meet && wgmma_has_parts(problem_, parts)) add(parts);
+      if (may_meet && wgmma_has_parts(request_, parts)) add(parts);
     }
     add(with(TileSharing::kNone));
   }
@@ -264,7 +264,7 @@ class Candidates {
     return kernel;
   }
 
-  const GemmRequest& problem_;
+  const GemmRequest& request_;
   const GemmSpec& spec_;
   const Target& target_;
   const WeightLayout& layout_;
@@ -275,20 +275,20 @@ class Candidates {
   int least_refused_bytes_ = 0;  // of a stage of their tile
 };
 
-Candidates candidates_of(const GemmRequest& problem, const MRange& m) {
-  Candidates candidates(problem, m);
+Candidates candidates_of(const GemmRequest& request, const MRange& m) {
+  Candidates candidates(request, m);
   candidates.add_all();
   return candidates;
 }
 
 }  // namespace
 
-std::vector<PlannedKernel> warpgroup_candidates(const GemmRequest& problem, const MRange& m) {
-  return candidates_of(problem, m).take();
+std::vector<PlannedKernel> warpgroup_candidates(const GemmRequest& request, const MRange& m) {
+  return candidates_of(request, m).take();
 }
 
-std::vector<Problem> warpgroup_refusals(const GemmRequest& problem, const MRange& m) {
-  return candidates_of(problem, m).take_problems();
+std::vector<Problem> warpgroup_refusals(const GemmRequest& request, const MRange& m) {
+  return candidates_of(request, m).take_problems();
 }
 
 }  // namespace heddle

@@ -147,8 +147,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
     return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, stage_columns(c), c.stages);
   }
 
-  std::vector<Problem> exclusions(const GemmSpec& spec, const Target& target,
-                                  const MRange& m) const override {
+  std::vector<Problem> exclusions_for(const GemmSpec& spec, const Target& target,
+                                      const MRange& m) const override {
     return wgmma_exclusions(spec, target, m);
   }
   bool owns_tiles_without_path() const noexcept override { return true; }

@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include "attention/parameters.h"
+#include "generator/kv/sequence_limits.h"
 #include "generator/operations/decode_attention/decode_attention.h"
 #include "generator/operations/launch_size.h"
 #include "generator/spec/kv_complete.h"
 
 namespace heddle {
 namespace {
+
+// Many short sequences to few long ones: the loads of tools/bench-kv.
+constexpr LaunchSize kUsualLaunches[] = {{1024, 1}, {1024, 64}, {1024, 256}, {4096, 8},
+                                         {8192, 1}, {8192, 16}, {8192, 64},  {32768, 1}};
 
 class DecodeAttention final : public OperationOn<DecodeAttentionSpec> {
  public:
@@ -26,6 +31,26 @@ class DecodeAttention final : public OperationOn<DecodeAttentionSpec> {
     return {to_string(of(fields).activation), "", 0};
   }
   SizeKind size_kind() const noexcept override { return SizeKind::kSequenceTokens; }
+  MRange sizes(const void* /*fields*/) const override { return {1, kMostSequenceTokens}; }
+  std::vector<LaunchSize> usual_launches(const MRange& sizes) const override {
+    std::vector<LaunchSize> launches;
+    for (const LaunchSize& launch : kUsualLaunches) {
+      if (launch.size >= sizes.min && launch.size <= sizes.max) launches.push_back(launch);
+    }
+    if (launches.empty()) launches.push_back({sizes.max, 1});
+    return launches;
+  }
+  std::string_view size_name() const noexcept override { return "tokens"; }
+  std::string launches_text(const MRange& sizes) const override {
+    std::string text;
+    for (const LaunchSize& launch : usual_launches(sizes)) {
+      text += fmt::format("{}{}x{}", text.empty() ? "on average of " : ", ", launch.sequences,
+                          launch.size);
+    }
+    return text;
+  }
+  // A plan has two at most.
+  bool saves_kernels() const noexcept override { return false; }
   void check_size(const void* fields, const LaunchSize& size) const override {
     refuse_unless_zero(size.has_offsets ? 1 : 0, "has_offsets");
     check_attention_size(of(fields), size);

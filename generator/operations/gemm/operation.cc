@@ -44,9 +44,15 @@ class Gemm final : public OperationOn<GemmSpec> {
             gemm.output_columns()};
   }
   SizeKind size_kind() const noexcept override { return SizeKind::kRows; }
-  MRange m_range(const void* fields) const override {
+  MRange sizes(const void* fields) const override {
     return {of(fields).shape.m_min, of(fields).shape.m_max};
   }
+  void set_sizes(void* fields, const MRange& m) const override {
+    of(fields).shape.m_min = m.min;
+    of(fields).shape.m_max = m.max;
+  }
+  Path path(const void* fields) const override { return of(fields).path; }
+  void set_path(void* fields, Path path) const override { of(fields).path = path; }
   std::string describe(const void* fields) const override { return heddle::describe(of(fields)); }
 };
 

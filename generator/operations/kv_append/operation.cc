@@ -21,6 +21,10 @@ class KvAppend final : public OperationOn<KvAppendSpec> {
   std::optional<CacheUse> cache(const void* fields) const override {
     return CacheUse{of(fields).shape, &of(fields).kv};
   }
+  // A token of one sequence.
+  std::vector<LaunchSize> usual_launches(const MRange& /*sizes*/) const override {
+    return {{1, 1}};
+  }
   void check_size(const void* /*fields*/, const LaunchSize& size) const override {
     check_append_size(size, 1);
   }

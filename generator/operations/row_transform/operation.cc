@@ -65,8 +65,12 @@ class RowTransform final : public OperationOn<RowTransformSpec> {
     return {to_string(of(fields).output.dtype), "", of(fields).shape.columns};
   }
   SizeKind size_kind() const noexcept override { return SizeKind::kRows; }
-  MRange m_range(const void* fields) const override {
+  MRange sizes(const void* fields) const override {
     return {of(fields).shape.m_min, of(fields).shape.m_max};
+  }
+  void set_sizes(void* fields, const MRange& m) const override {
+    of(fields).shape.m_min = m.min;
+    of(fields).shape.m_max = m.max;
   }
   std::size_t parameter_bytes() const noexcept override {
     return sizeof(device::RowTransformParameters);

@@ -67,14 +67,15 @@ TEST(Costs, EachChangesThePredictedTimeOfSomeKernel) {
                                {8192, 8192}}) {
       for (const int bits : {2, 8}) {
         const Plan plan = unplanned(spec_for(*family, k, bits), target_from_name("h200"));
-        if (!family->exclusions(plan.spec.gemm(), plan.target, {m, m}).empty()) continue;
+        if (!family->exclusions(plan.spec, plan.target, {m, m}).empty()) continue;
         for (const PlannedKernel& one : family->candidates(plan, {m, m})) {
-          const double us = family->predicted_us(plan, one, m, values);
+          const double us = family->predicted_us(plan, one, LaunchSize{m}, values);
           for (std::size_t i = 0; i < values.size(); ++i) {
             for (const double times : {0.1, 10.0}) {
               std::vector<double> others = values;
               others[i] *= times;
-              if (family->predicted_us(plan, one, m, others) != us) used.insert(parameters[i].name);
+              if (family->predicted_us(plan, one, LaunchSize{m}, others) != us)
+                used.insert(parameters[i].name);
             }
           }
         }

@@ -26,7 +26,7 @@ ScaleMode mode_of(const PlannedKernel& kernel) {
 std::vector<PlannedKernel> kernels_of(const Plan& plan) {
   std::vector<PlannedKernel> kernels;
   for (const auto& [first, last] : {std::pair{1, 8}, {9, 16}, {17, 64}, {513, 8192}}) {
-    for (const Candidate& one : gemm_candidates(plan, {first, last})) kernels.push_back(one.kernel);
+    for (const Candidate& one : all_candidates(plan, {first, last})) kernels.push_back(one.kernel);
   }
   EXPECT_FALSE(kernels.empty());
   return kernels;

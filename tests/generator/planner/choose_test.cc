@@ -54,7 +54,7 @@ std::vector<Step> steps_of(const GemmDraw& draw) {
   std::vector<Step> steps;
   std::int64_t first = shape.m_min;
   for (const std::int64_t last : token_steps(shape.m_min, shape.m_max)) {
-    steps.push_back({{first, last}, gemm_candidates(plan, {first, last})});
+    steps.push_back({{first, last}, all_candidates(plan, {first, last})});
     first = last + 1;
   }
   return steps;
@@ -195,7 +195,7 @@ TEST(Choose, MoreTokensOfAKernelTakeNoLessTime) {
         const GemmFamily& family = gemm_family_of(one.kernel);
         const std::vector<double> costs = costs_of_work(family);
         const auto us = [&](std::int64_t m) {
-          return family.predicted_us(plan, one.kernel, m, costs);
+          return family.predicted_us(plan, one.kernel, LaunchSize{m}, costs);
         };
         EXPECT_GE(us(step.m.max) * kLittle, us(step.m.min))
             << step.m.max << ": " << kernel_label(one.kernel);
@@ -211,7 +211,7 @@ TEST(Choose, NoTwoCandidatesOfARangeHaveTheSameLabel) {
     for (const Step& step : steps_of(draw)) {
       for (const MRange& m : {step.m, MRange{step.m.min, (step.m.min + step.m.max) / 2}}) {
         std::set<std::string> labels;
-        for (const Candidate& one : gemm_candidates(plan, m)) {
+        for (const Candidate& one : all_candidates(plan, m)) {
           const std::string label =
               fmt::format("{} {}", one.kernel.family->name(), kernel_label(one.kernel));
           EXPECT_TRUE(labels.insert(label).second) << m.max << ": " << label;

@@ -19,7 +19,7 @@ TEST(Explain, TheChosenOneHasItsPlaceAmongAllCandidates) {
   const Plan plan = plan_of(small_spec(), "h200");
   for (const std::int64_t m : {1, 3, 16, 30, 64, 300, 5000}) {
     const Explanation one = explain_choice(plan, m);
-    EXPECT_EQ(one.m, m);
+    EXPECT_EQ(one.size.size, m);
     EXPECT_LE(one.step.min, m);
     EXPECT_GE(one.step.max, m);
     ASSERT_LT(one.chosen, one.candidates.size());

@@ -73,7 +73,7 @@ inline std::vector<PlannedKernel> candidates_of(const GemmSpec& spec, const char
                                                 const IsWanted& kind) {
   const Plan plan = unplanned(spec, target_from_name(target));
   std::vector<PlannedKernel> kernels;
-  for (const Candidate& one : gemm_candidates(plan, {spec.shape.m_min, spec.shape.m_max})) {
+  for (const Candidate& one : all_candidates(plan, {spec.shape.m_min, spec.shape.m_max})) {
     if (kind(one.kernel)) kernels.push_back(one.kernel);
   }
   return kernels;

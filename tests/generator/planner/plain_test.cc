@@ -50,7 +50,7 @@ TEST(PlanPlain, BytesSetThePaceOfFewTokens) {
     const Plan plan = plan_of(spec, "h100");
     const PlannedKernel& kernel = kernel_at(plan, m);
     const GemmFamily& family = gemm_family_of(kernel);
-    return family.predicted_us(plan, kernel, m, values_of(family.cost_parameters()));
+    return family.predicted_us(plan, kernel, LaunchSize{m}, values_of(family.cost_parameters()));
   };
   GemmSpec eight = spec_of(28672, 8192);
   eight.weight.bits = 8;

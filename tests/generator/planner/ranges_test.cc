@@ -23,7 +23,7 @@ class GivenTimes final : public StepTimes {
       : kernels_(std::move(kernels)), few_(few) {}
 
   std::size_t steps() const override { return kernels_.size(); }
-  std::int64_t tokens(std::size_t step) const override {
+  std::int64_t size(std::size_t step) const override {
     return step < few_ ? kFewTokens : kFewTokens + 1;
   }
   std::size_t kernels(std::size_t step) const override { return kernels_[step].size(); }

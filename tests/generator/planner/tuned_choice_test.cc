@@ -43,7 +43,7 @@ TunedEntry measured_entry(const GemmSpec& spec, const MRange& m, const PlannedKe
 
 // The slowest as predicted: what no plan has without a table.
 PlannedKernel slowest(const GemmSpec& spec, const Target& target, const MRange& m) {
-  return gemm_candidates(unplanned(spec, target), m).back().kernel;
+  return all_candidates(unplanned(spec, target), m).back().kernel;
 }
 
 TunedEntry slow_entry(const GemmSpec& spec, const char* target, const MRange& m) {
@@ -118,7 +118,7 @@ TEST(TunedChoice, GapsAreChosenByPrediction) {
     EXPECT_FALSE(range.entry);
     kernels += range.most_kernels;
     Plan gap = unplanned(spec_for(range.m.min, range.m.max), target);
-    for (const Candidate& one : choose_kernels(gap, range.most_kernels)) {
+    for (const Candidate& one : choose_kernels(gap, range.m, range.most_kernels)) {
       gap.kernels.push_back(one.kernel);
     }
     for (std::int64_t m = range.m.min; m <= range.m.max; ++m) {
@@ -307,7 +307,7 @@ TEST(TunedChoice, AMeasuredKernelJoinsThePredictedOneThatItIs) {
   const Plan predicted = plan_of(spec, "a100");
   const PlannedKernel& last = predicted.kernels.back();
   const MRange m{last.size_max - 1, last.size_max};
-  for (const Candidate& one : gemm_candidates(unplanned(spec, predicted.target), m)) {
+  for (const Candidate& one : all_candidates(unplanned(spec, predicted.target), m)) {
     if (kernel_label(one.kernel) != kernel_label(last)) continue;
     const Plan plan =
         tuned_plan(spec, "a100", tables_of("a100", {measured_entry(spec, m, one.kernel)}));
@@ -323,7 +323,7 @@ TEST(TunedChoice, AMeasuredKernelJoinsThePredictedOneThatItIs) {
 TEST(TunedChoice, NeighboursOfOneLabelThatDifferAreTwo) {
   const GemmSpec spec = spec_for(1, 4);
   std::vector<TunedEntry> entries;
-  for (const Candidate& one : gemm_candidates(unplanned(spec, target_from_name("h100")), {1, 2})) {
+  for (const Candidate& one : all_candidates(unplanned(spec, target_from_name("h100")), {1, 2})) {
     if (!is_stream(one.kernel)) continue;
     entries = {measured_entry(spec, {1, 2}, one.kernel), measured_entry(spec, {3, 4}, one.kernel)};
     break;
@@ -362,7 +362,7 @@ TEST(TunedChoice, CostsOfTheTableDecideWhereKernelsArePredicted) {
       plan, "predicted with the costs that table h100 has of " + std::string(family.name())));
   EXPECT_FALSE(has_reason(built_in, "costs that table"));
   // The candidates that explain and sweeps show are predicted with the same costs.
-  const std::vector<Candidate> all = gemm_candidates(plan, {5, 8});
+  const std::vector<Candidate> all = all_candidates(plan, {5, 8});
   EXPECT_EQ(kernel_label(all.front().kernel), kernel_label(plan.kernels.back()));
   EXPECT_EQ(plan_to_json(plan), plan_to_json(tuned_plan(spec, "h100", tables)));
 }
@@ -411,7 +411,7 @@ TEST(TunedChoice, PlansFollowAnyTable) {
     std::vector<TunedEntry> entries;
     for (std::int64_t m = spec.shape.m_min; m <= std::min<std::int64_t>(spec.shape.m_max, 600);) {
       const MRange range{m, std::min<std::int64_t>(spec.shape.m_max, m + random() % 90)};
-      const std::vector<Candidate> all = gemm_candidates(base, range);
+      const std::vector<Candidate> all = all_candidates(base, range);
       if (!all.empty())
         entries.push_back(measured_entry(spec, range, all[random() % all.size()].kernel));
       m = range.max + 1 + random() % 40;

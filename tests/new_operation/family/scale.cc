@@ -6,8 +6,6 @@
 
 #include "generator/families/all.h"
 #include "generator/families/family.h"
-#include "generator/operations/operation.h"
-#include "generator/spec/refuse_if_any.h"
 
 namespace heddle {
 namespace {
@@ -22,18 +20,21 @@ class Scale final : public Family {
  public:
   std::string_view name() const noexcept override { return "scale"; }
 
-  void plan(Plan& plan) const override {
-    refuse_if_any(plan.spec, check_meaning(plan.spec));
+  std::vector<PlannedKernel> candidates(const Plan& /*plan*/, const MRange& m) const override {
     PlannedKernel kernel;
-    kernel.name = fmt::format("heddle_scale_n{}", scale_of(plan).columns);
     kernel.family = this;
-    kernel.size_min = plan.spec.m_range().min;
-    kernel.size_max = plan.spec.m_range().max;
+    kernel.size_min = m.min;
+    kernel.size_max = m.max;
     kernel.threads = kThreads;
     kernel.blocks_per_sm = 1;
     kernel.arguments = {KernelArgument::kX, KernelArgument::kY, KernelArgument::kM};
-    plan.kernels = {kernel};
-    plan.reasons = {"a thread takes an element"};
+    return {kernel};
+  }
+  std::string kernel_name(const Plan& plan, const PlannedKernel& /*kernel*/) const override {
+    return fmt::format("heddle_scale_n{}", scale_of(plan).columns);
+  }
+  std::vector<std::string> reasons(const Plan& /*plan*/) const override {
+    return {"a thread takes an element"};
   }
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     KernelText text;

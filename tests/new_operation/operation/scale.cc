@@ -35,7 +35,7 @@ class Scale final : public OperationOn<ScaleSpec> {
   }
   OutputUse output(const void* fields) const override { return {"fp32", "", of(fields).columns}; }
   SizeKind size_kind() const noexcept override { return SizeKind::kRows; }
-  MRange m_range(const void* fields) const override { return {of(fields).m_min, of(fields).m_max}; }
+  MRange sizes(const void* fields) const override { return {of(fields).m_min, of(fields).m_max}; }
   std::string describe(const void* fields) const override {
     return fmt::format("Y[M, {}] = {} * X", of(fields).columns, of(fields).factor);
   }

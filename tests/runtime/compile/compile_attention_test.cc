@@ -85,6 +85,21 @@ TEST_P(CompileAttention, WithoutSpills) {
   EXPECT_EQ(warnings, "");
 }
 
+// Those that no plan has chosen, too.
+TEST(CompileAttentionCandidates, WithoutSpills) {
+  const Target target = target_from_name("h200");
+  std::vector<Source> sources;
+  for (const char* kv : {R"("dtype":"int4")", R"("dtype":"int8")", R"("dtype":"fp16")"}) {
+    const Plan plan = resolve(attention_spec(kv, "", {32, 8, 128, 1}, false), target);
+    const std::vector<Candidate> all = all_candidates(plan, {1, plan.kernels.back().size_max});
+    const std::size_t step = every_kernel() ? 1 : 2;
+    for (std::size_t i = 0; i < all.size(); i += step) {
+      sources.push_back(candidate_source(plan, all[i], i));
+    }
+  }
+  expect_no_spills(sources, target);
+}
+
 // No spec asks for it yet: rows of K, and so of Q, of another size than those of V and the output.
 TEST(CompileAttentionWidths, KAndVMayDiffer) {
   const Target target = target_from_name("h200");

@@ -22,7 +22,7 @@ constexpr struct { std::int64_t n, k; } kByteShapes[] = {{4096, 4096}, {1032, 13
 
 std::vector<Candidate> candidates_of(const Plan& plan, const MRange& m) {
   std::vector<Candidate> found;
-  for (Candidate& one : gemm_candidates(plan, m)) {
+  for (Candidate& one : all_candidates(plan, m)) {
     if (one.kernel.family == byte_tiles_family()) found.push_back(std::move(one));
   }
   return found;

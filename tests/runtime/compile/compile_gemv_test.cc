@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/families/family.h"
 #include "generator/planner/choose.h"
 #include "tests/runtime/compile/compile_check.h"
 #include "tests/runtime/weight_cases.h"
@@ -46,7 +47,7 @@ GemmSpec gemv_spec(const WeightCase& c, DType dtype, const Shape& shape, bool ar
 
 std::vector<Candidate> gemv_candidates_of(const Plan& plan) {
   std::vector<Candidate> found;
-  for (Candidate& one : gemm_candidates(plan, {1, 1})) {
+  for (Candidate& one : all_candidates(plan, {1, 1})) {
     if (one.kernel.family->name() == "gemv") found.push_back(std::move(one));
   }
   return found;

@@ -48,7 +48,7 @@ TEST(CalibrationProblems, EveryGpuHasThemAndTheirTokensAreEndsOfSteps) {
     EXPECT_GE(jobs.size(), 12U) << gpu;
     for (const CalibrationJob& job : jobs) {
       for (const std::int64_t m : job.m) {
-        EXPECT_EQ(step_of(job.plan.spec.gemm().shape, m).max, m) << job.name;
+        EXPECT_EQ(step_of(job.plan, m).max, m) << job.name;
       }
       EXPECT_TRUE(std::is_sorted(job.m.begin(), job.m.end()));
     }
@@ -215,7 +215,7 @@ TEST(Calibration, KernelsWithWrongResultsTakeNoPartAndAreTold) {
 
 TEST(InformativeKernels, PicksEachFamilysFastestAndThenOthersOfAllKinds) {
   const CalibrationJob job = jobs_for("h100").front();
-  const std::vector<Candidate> all = gemm_candidates(job.plan, {9, 16});
+  const std::vector<Candidate> all = all_candidates(job.plan, {9, 16});
   std::map<const Family*, const Candidate*> fastest;
   for (const Candidate& one : all) fastest.try_emplace(one.kernel.family, &one);
   InformativeKernels informative;

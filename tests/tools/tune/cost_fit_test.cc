@@ -26,7 +26,7 @@ std::vector<TimedKernel> kernels_without(const GemmFamily& family, std::string_v
     if (parameters[i].name == parameter) other[i] *= 2;
   }
   std::vector<TimedKernel> kernels;
-  for (const Candidate& one : gemm_candidates(job.plan, step_of(job.plan.spec.gemm().shape, m))) {
+  for (const Candidate& one : all_candidates(job.plan, step_of(job.plan, m))) {
     if (one.kernel.family != &family) continue;
     TimedKernel timed{job.plan, m, 0};
     timed.plan.kernels = {one.kernel};

@@ -141,7 +141,7 @@ TEST_F(TunerTest, EightBitsAreMeasuredAndThePlanTakesThem) {
 
 TEST_F(TunerTest, MeasuredTimesWinOverPredictedOnes) {
   const TuneJob one = job(4096, 16);
-  const std::vector<Candidate> all = gemm_candidates(one.plan, {9, 16});
+  const std::vector<Candidate> all = all_candidates(one.plan, {9, 16});
   const std::string wanted = kernel_label(all[4].kernel);
   device.time = [&](const std::string& label, std::int64_t, double predicted) {
     return label == wanted ? 0.5 * predicted : predicted;
@@ -176,7 +176,7 @@ TEST_F(TunerTest, AKernelServesOnlyWhereItWasMeasuredToBeFast) {
           return other.m_first <= step.m.min && step.m.max <= other.m_last;
         });
     ASSERT_NE(entry, report.entries.end());
-    for (const Candidate& candidate : gemm_candidates(one.plan, {entry->m_first, entry->m_last})) {
+    for (const Candidate& candidate : all_candidates(one.plan, {entry->m_first, entry->m_last})) {
       if (candidate.kernel.family->name() != entry->family ||
           kernel_label(candidate.kernel) != entry->kernel) {
         continue;
@@ -190,7 +190,7 @@ TEST_F(TunerTest, AKernelServesOnlyWhereItWasMeasuredToBeFast) {
 
 TEST_F(TunerTest, WhatIsWrongIsNotTakenAndTold) {
   const TuneJob one = job(4096, 1);
-  const std::vector<Candidate> all = gemm_candidates(one.plan, {1, 1});
+  const std::vector<Candidate> all = all_candidates(one.plan, {1, 1});
   const std::string wrong = kernel_label(all[0].kernel);
   device.fault = [&](const std::string& label) {
     return label == wrong ? std::string("wrong results") : std::string();
@@ -276,7 +276,7 @@ TEST_F(TunerTest, OnlyTheStepsOfTheAskedTokens) {
 
 TEST(Shortlist, HasTheFastestAndEachFamilysFastest) {
   const TuneJob one = job(4096, 16);
-  const std::vector<Candidate> all = gemm_candidates(one.plan, {9, 16});
+  const std::vector<Candidate> all = all_candidates(one.plan, {9, 16});
   for (const std::size_t most : {1U, 3U, 6U, 1000U}) {
     const std::vector<Candidate> some = shortlist(all, most);
     EXPECT_EQ(some.size(), std::min<std::size_t>(most, all.size()));
@@ -293,7 +293,7 @@ TEST(Shortlist, HasTheFastestAndEachFamilysFastest) {
 
 TEST(Shortlist, APlanOfACandidateServesAllTokensUpToItsLargest) {
   const TuneJob one = job(4096, 64);
-  for (const Candidate& candidate : gemm_candidates(one.plan, {9, 16})) {
+  for (const Candidate& candidate : all_candidates(one.plan, {9, 16})) {
     const Plan plan = plan_of_candidate(one.plan, candidate);
     ASSERT_EQ(plan.kernels.size(), 1U);
     EXPECT_EQ(plan.kernels.front().size_min, 1);

@@ -1,7 +1,5 @@
-// heddle explain: the kernels that a gemm's plan was chosen from, and why it has those that it has.
+// heddle explain: the kernels that a plan was chosen from, and why it has those that it has.
 #include "generator/planner/explain.h"
-
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -10,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "heddle/error.h"
+#include "generator/operations/operation.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "heddle/tuned.h"
 #include "tools/heddle/cache/unused_entries.h"
 #include "tools/heddle/plan/explain_report.h"
 #include "tools/heddle/run/device_check.h"
+#include "tools/heddle/run/launch_sizes.h"
 #include "tools/heddle/run/sweep.h"
 #include "tools/heddle/shared/commands.h"
 #include "tools/heddle/shared/errors.h"
@@ -32,20 +31,12 @@ struct ExplainOptions {
   std::string target;
   CompileOptions compile;
   std::vector<std::int64_t> m;
+  std::vector<std::string> loads;
   std::size_t most = 12;
   bool measure = false;
   bool costs = false;
   bool json = false;
 };
-
-Spec read_gemm(const std::string& argument) {
-  Spec spec = read_spec(argument);
-  if (is_gemm(spec)) return spec;
-  throw Error(ErrorCategory::kUnsupported, "tool.explain_op",
-              fmt::format("explain is of gemms, whose kernels are chosen from many; the plan of {} "
-                          "says why it is as it is: heddle plan",
-                          to_string(spec.op())));
-}
 
 // The chosen candidate first, as sweeps have it.
 MeasuredUs measure(Runtime& runtime, const Explanation& explanation, std::size_t most) {
@@ -57,7 +48,7 @@ MeasuredUs measure(Runtime& runtime, const Explanation& explanation, std::size_t
   candidates.reserve(places.size());
   for (const std::size_t place : places) candidates.push_back(explanation.candidates[place]);
   const TimingBudget budget{.total_us = 1e3 * kSweepMilliseconds};
-  return measured_us(sweep_at(runtime, candidates, explanation.m, budget), places);
+  return measured_us(sweep_at(runtime, candidates, explanation.size, budget), places);
 }
 
 // Measuring needs the GPU itself; a target's name only makes sure of its architecture.
@@ -67,21 +58,33 @@ Target target_of(const ExplainOptions& options, Runtime& runtime) {
   return runtime.device_target();
 }
 
+// The smallest M of each kernel, or the first launch that it was chosen by.
+std::vector<LaunchSize> first_of_kernels(const Plan& plan) {
+  std::vector<LaunchSize> sizes;
+  for (const PlannedKernel& kernel : plan.kernels) {
+    const Operation& operation = operation_of(plan.spec);
+    if (operation.size_kind() == SizeKind::kRows) {
+      sizes.push_back({kernel.size_min});
+    } else {
+      sizes.push_back(operation.usual_launches({kernel.size_min, kernel.size_max}).front());
+    }
+  }
+  return sizes;
+}
+
 int run(const ExplainOptions& options) {
-  const Spec spec = read_gemm(options.spec);
-  for (const std::int64_t m : options.m) check_m_option(spec.m_range(), m);
+  const Spec spec = read_spec(options.spec);
+  std::vector<LaunchSize> sizes = launch_sizes(spec, options.m, options.loads);
+  if (options.measure) check_has_candidates(spec, "--measure");
   Runtime runtime(runtime_options(options.compile));
   const Plan plan = resolve(spec, target_of(options, runtime), runtime.tuned_tables());
   const TunedTable* const table = runtime.tuned_tables().of(plan.target);
   const std::vector<std::string> unused = unused_entries(plan, runtime.tuned_tables());
-  std::vector<std::int64_t> m_list = options.m;
-  if (m_list.empty()) {
-    for (const PlannedKernel& kernel : plan.kernels) m_list.push_back(kernel.size_min);
-  }
+  if (sizes.empty()) sizes = first_of_kernels(plan);
   std::string text;
   auto documents = nlohmann::ordered_json::array();
-  for (const std::int64_t m : m_list) {
-    const Explanation explanation = explain_choice(plan, m, table);
+  for (const LaunchSize& size : sizes) {
+    const Explanation explanation = explain_choice(plan, size, table);
     const MeasuredUs measured =
         options.measure ? measure(runtime, explanation, options.most) : MeasuredUs{};
     text += (text.empty() ? "" : "\n") + explain_text(explanation, options.most, measured);
@@ -104,15 +107,21 @@ int run(const ExplainOptions& options) {
 
 void add_explain_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Show the kernels that a gemm's plan was chosen from");
+  CLI::App* command = app.add_subcommand("explain", "Show the kernels that a plan was chosen from");
   command->add_option("SPEC", options->spec, kSpecHelp)->required();
   add_m_list_option(*command, &options->m,
                     "numbers of tokens to explain; default the smallest of each kernel");
   command
-      ->add_option("--most", options->most,
-                   "show so many candidates for each M, the fastest by prediction, and the plan's; "
-                   "default 12")
+      ->add_option("--loads", options->loads,
+                   "of decode_attention: sequences and their length, as 64x8192; default one for "
+                   "each kernel")
+      ->type_name("BxL,BxL...")
+      ->delimiter(',');
+  command
+      ->add_option(
+          "--most", options->most,
+          "show so many candidates for each M or load, the fastest by prediction, and the plan's; "
+          "default 12")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
   command->add_flag("--measure", options->measure,
@@ -129,7 +138,9 @@ void add_explain_command(CLI::App& app, Action* action) {
       "blocks have them. SHARED is in bytes of a block; REGISTERS is how many of them the "
       "compiler\n"
       "may give to a thread.\n"
-      "Kernels are chosen for the last M of each step of tokens; one that takes at most 3 % more "
+      "Kernels are chosen for the last M of each step of tokens, those of decode_attention for "
+      "the\n"
+      "average of usual loads; one that takes at most 3 % more "
       "than\n"
       "the fastest serves the neighbouring step, too, and saves a kernel. --measure makes --target "
       "stop\n"

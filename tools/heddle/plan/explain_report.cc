@@ -6,9 +6,11 @@
 #include <numeric>
 
 #include "generator/families/registry.h"
+#include "generator/operations/operation.h"
 #include "generator/planner/candidates.h"
 #include "generator/planner/choose.h"
 #include "generator/planner/measured_costs.h"
+#include "tools/heddle/shared/launch_text.h"
 #include "tools/heddle/shared/table.h"
 
 namespace heddle {
@@ -20,12 +22,18 @@ const PlannedKernel& kernel_of(const CandidatePlan& candidate) {
   return candidate.plan.kernels.front();
 }
 
+const Spec& spec_of(const Explanation& one) { return one.candidates.front().plan.spec; }
+
+// Whether times are predicted for its kernels.
+bool has_costs(const PlannedKernel& kernel) { return !kernel.family->cost_parameters().empty(); }
+
 // What tells the row from others: the plan's own, or the same configuration for fewer tokens.
 std::string mark_of(const Explanation& one, std::size_t place) {
   if (place == one.chosen) return "the plan's";
   const PlannedKernel& kernel = kernel_of(one.candidates[place]);
   if (!is_same_configuration(kernel, kernel_of(one.candidates[one.chosen]))) return "";
-  return fmt::format("the same for M {} to {} alone", kernel.size_min, kernel.size_max);
+  return fmt::format("the same for {} alone",
+                     range_text(spec_of(one), {kernel.size_min, kernel.size_max}));
 }
 
 std::string grid_text(const KernelLaunch& launch) {
@@ -39,12 +47,13 @@ std::vector<std::string> row_of(const Explanation& one, std::size_t place,
   const CandidatePlan& candidate = one.candidates[place];
   const PlannedKernel& kernel = kernel_of(candidate);
   std::vector<std::string> cells{fmt::format("{}", place + 1), std::string(kernel.family->name()),
-                                 kernel_label(kernel), fmt::format("{:.2f}", candidate.us)};
+                                 kernel_label(kernel),
+                                 has_costs(kernel) ? fmt::format("{:.2f}", candidate.us) : "-"};
   if (!measured.empty()) {
     const auto found = measured.find(place);
     cells.push_back(found == measured.end() ? "-" : fmt::format("{:.2f}", found->second));
   }
-  cells.push_back(grid_text(candidate.plan.launch(0, {one.m})));
+  cells.push_back(grid_text(candidate.plan.launch(0, one.size)));
   cells.push_back(fmt::format("{}", kernel.threads));
   cells.push_back(fmt::format("{}", kernel.shared_bytes));
   cells.push_back(fmt::format("{}", register_budget(kernel, candidate.plan.target)));
@@ -52,15 +61,20 @@ std::vector<std::string> row_of(const Explanation& one, std::size_t place,
   return cells;
 }
 
+// Of the sizes that a kernel serves.
+const char* size_key(const Spec& spec) {
+  return operation_of(spec).size_kind() == SizeKind::kRows ? "m" : "sizes";
+}
+
 ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredUs& measured) {
   const CandidatePlan& candidate = one.candidates[place];
   const PlannedKernel& kernel = kernel_of(candidate);
-  const KernelLaunch launch = candidate.plan.launch(0, {one.m});
+  const KernelLaunch launch = candidate.plan.launch(0, one.size);
   ordered_json json = {{"place", place + 1},
                        {"family", kernel.family->name()},
                        {"kernel", kernel_label(kernel)},
-                       {"m", {kernel.size_min, kernel.size_max}},
-                       {"predicted_us", candidate.us}};
+                       {size_key(spec_of(one)), {kernel.size_min, kernel.size_max}}};
+  if (has_costs(kernel)) json["predicted_us"] = candidate.us;
   const auto found = measured.find(place);
   if (found != measured.end()) json["measured_us"] = found->second;
   json["grid"] = {launch.grid_x, launch.grid_y, launch.grid_z};
@@ -73,7 +87,7 @@ ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredU
   return json;
 }
 
-std::string source_of_costs(const Plan& plan, const GemmFamily& family) {
+std::string source_of_costs(const Plan& plan, const Family& family) {
   return has_measured_costs(plan, family) ? fmt::format("table {}", plan.costs->gpu) : "built in";
 }
 
@@ -100,7 +114,7 @@ std::vector<std::size_t> shown_places(const Explanation& explanation, std::size_
 
 MeasuredUs measured_us(const Sweep& sweep, const std::vector<std::size_t>& places) {
   MeasuredUs measured;
-  for (const GemmTiming& row : sweep.rows) measured[places.at(row.spec)] = row.us;
+  for (const PlanTime& row : sweep.rows) measured[places.at(row.plan)] = row.us;
   return measured;
 }
 
@@ -116,11 +130,11 @@ std::string explain_text(const Explanation& one, std::size_t most, const Measure
   Table table(columns);
   const std::vector<std::size_t> places = shown_places(one, most);
   for (const std::size_t place : places) table.add_row(row_of(one, place, measured));
-  std::string text = fmt::format("M = {}: {} of {} candidates\n{}", one.m, places.size(),
-                                 one.candidates.size(), table.text());
+  std::string text = fmt::format("{}: {} of {} candidates\n{}", launch_text(spec_of(one), one.size),
+                                 places.size(), one.candidates.size(), table.text());
   const PlannedKernel& chosen = kernel_of(one.candidates[one.chosen]);
-  text += fmt::format("The plan has {} {} for M {} to {}: {}.\n", chosen.family->name(),
-                      kernel_label(chosen), one.chosen_range.min, one.chosen_range.max, one.why);
+  text += fmt::format("The plan has {} {} for {}: {}.\n", chosen.family->name(),
+                      kernel_label(chosen), range_text(spec_of(one), one.chosen_range), one.why);
   text += measured_text(one, measured);
   for (const AbsentFamily& absent : one.absent) {
     text += fmt::format("The family {} has no candidate: {}.\n", absent.family->name(), absent.why);
@@ -137,19 +151,21 @@ ordered_json explain_json(const Explanation& one, std::size_t most, const Measur
   for (const AbsentFamily& family : one.absent) {
     absent.push_back({{"family", family.family->name()}, {"why", family.why}});
   }
-  return {{"m", one.m},
-          {"step", {one.step.min, one.step.max}},
-          {"candidates", one.candidates.size()},
-          {"rows", std::move(rows)},
-          {"chosen", row_json(one, one.chosen, measured)},
-          {"chosen_m", {one.chosen_range.min, one.chosen_range.max}},
-          {"why", one.why},
-          {"absent", std::move(absent)}};
+  ordered_json json = launch_json(spec_of(one), one.size);
+  json["step"] = {one.step.min, one.step.max};
+  json["candidates"] = one.candidates.size();
+  json["rows"] = std::move(rows);
+  json["chosen"] = row_json(one, one.chosen, measured);
+  json[std::string("chosen_") + size_key(spec_of(one))] = {one.chosen_range.min,
+                                                           one.chosen_range.max};
+  json["why"] = one.why;
+  json["absent"] = std::move(absent);
+  return json;
 }
 
 std::string costs_text(const Plan& plan) {
   Table table({{"FAMILY"}, {"COST"}, {"VALUE", Align::kRight}, {"UNIT"}, {"FROM"}, {"MEANING"}});
-  for (const GemmFamily* family : gemm_families()) {
+  for (const Family* family : families_of(plan.spec.op())) {
     const Costs values = costs_of(plan, *family);
     const std::string from = source_of_costs(plan, *family);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -164,7 +180,7 @@ std::string costs_text(const Plan& plan) {
 
 ordered_json costs_json(const Plan& plan) {
   ordered_json json = ordered_json::object();
-  for (const GemmFamily* family : gemm_families()) {
+  for (const Family* family : families_of(plan.spec.op())) {
     const Costs values = costs_of(plan, *family);
     const std::string from = source_of_costs(plan, *family);
     auto costs = ordered_json::array();

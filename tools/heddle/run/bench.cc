@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "generator/operations/operation.h"
 #include "generator/planner/candidates.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/operations/gemm/report.h"
 #include "tools/heddle/run/attention_loads.h"
 #include "tools/heddle/run/device_check.h"
+#include "tools/heddle/run/launch_sizes.h"
 #include "tools/heddle/run/row_behind.h"
 #include "tools/heddle/run/rows.h"
 #include "tools/heddle/run/step.h"
@@ -89,12 +91,20 @@ std::vector<CandidatePlan> sample(std::vector<CandidatePlan> all, std::size_t mo
   return some;
 }
 
-int run_sweep(const BenchCommand& options, const Spec& spec, Runtime& runtime) {
+int run_sweep(const BenchCommand& options, const Spec& spec) {
+  check_has_candidates(spec, "--sweep");
+  const bool has_m = options.has_m || is_gemm(spec);
+  std::vector<LaunchSize> sizes =
+      launch_sizes(spec, has_m ? options.m : std::vector<std::int64_t>(), options.loads);
+  const Operation& operation = operation_of(spec);
+  if (sizes.empty()) sizes = operation.usual_launches(operation.sizes(spec.fields()));
+  Runtime runtime(runtime_options(options.compile));
+  require_device(&runtime, options.target);
   auto documents = nlohmann::ordered_json::array();
-  for (const std::int64_t m : options.m) {
+  for (const LaunchSize& size : sizes) {
     const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
-    const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, m), options.most);
-    const Sweep sweep = sweep_at(runtime, candidates, m,
+    const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, size), options.most);
+    const Sweep sweep = sweep_at(runtime, candidates, size,
                                  budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}));
     if (options.json) {
       documents.push_back(sweep_json(sweep));
@@ -123,9 +133,6 @@ BenchOptions gemm_bench(const BenchCommand& options, const std::vector<Spec>& sp
     throw Error(ErrorCategory::kUsage, "tool.loads", "--loads is of decode_attention");
   }
   check_gemms(specs, options.m);
-  if (options.sweep && specs.size() != 1) {
-    throw Error(ErrorCategory::kUsage, "tool.sweep_list", "--sweep takes one spec, not a list");
-  }
   BenchOptions bench;
   bench.m = options.m;
   bench.budget = budget_of(options, {});
@@ -136,17 +143,13 @@ BenchOptions gemm_bench(const BenchCommand& options, const std::vector<Spec>& sp
 BenchOptions other_bench(const BenchCommand& options, const std::vector<Spec>& specs) {
   const Spec& spec = specs.front();
   if (options.chain) refuse_gemm_option("--chain", spec);
-  if (options.sweep) refuse_gemm_option("--sweep", spec);
   if (!options.baseline.empty()) refuse_gemm_option("--baseline", spec);
   BenchOptions bench;
   if (options.has_m) bench.m = options.m;
   check_m_list(spec, bench.m);
+  check_loads(spec, options.loads);
   bench.loads = parse_attention_loads(options.loads);
   bench.budget = budget_of(options, {});
-  if (!bench.loads.empty() && !harness_of(spec).takes_loads()) {
-    throw Error(ErrorCategory::kUsage, "tool.loads",
-                fmt::format("--loads is of decode_attention; this is a {}", to_string(spec.op())));
-  }
   return bench;
 }
 
@@ -176,11 +179,14 @@ int run(const BenchCommand& options) {
   }
   const std::vector<Spec> specs = read_specs(options);
   if (!options.behind.empty()) return run_behind(options, specs);
+  if (options.sweep && specs.size() != 1) {
+    throw Error(ErrorCategory::kUsage, "tool.sweep_list", "--sweep takes one spec, not a list");
+  }
+  if (options.sweep) return run_sweep(options, specs.front());
   const bool of_gemms = specs.size() != 1 || is_gemm(specs.front());
   const BenchOptions bench = of_gemms ? gemm_bench(options, specs) : other_bench(options, specs);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
-  if (options.sweep) return run_sweep(options, specs.front(), runtime);
   return bench_specs(options, specs, bench, runtime);
 }
 
@@ -208,8 +214,8 @@ void add_bench_command(CLI::App& app, Action* action) {
                     "also the specs one after another in one graph, as a model's layers are");
   CLI::Option* sweep = command->add_flag(
       "--sweep", options->sweep,
-      "every kernel that the planner could have chosen for each M, and how far its choice is from "
-      "the fastest");
+      "every kernel that the planner could have chosen for each M or load, and how far its choice "
+      "is from the fastest");
   sweep->excludes("--baseline")->excludes("--chain");
   command
       ->add_option("--behind", options->behind,

@@ -6,6 +6,7 @@
 
 #include "generator/families/family.h"
 #include "generator/planner/choose.h"
+#include "tools/heddle/shared/launch_text.h"
 
 namespace heddle {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::string> names_of(const std::vector<Plan>& plans) {
 }  // namespace
 
 void show_bench_progress(Progress* progress, const std::vector<std::string>& names,
-                         GemmBenchOptions* options) {
+                         BenchOptions* options) {
   options->on_build = [=](const BuildResult& built, std::size_t done, std::size_t total) {
     progress->show(fmt::format("[{}/{}] {}", done, total, built.kernel_name), true);
   };
@@ -34,16 +35,19 @@ void show_bench_progress(Progress* progress, const std::vector<std::string>& nam
   };
 }
 
-Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates, std::int64_t m,
-               const TimingBudget& budget) {
+Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates,
+               const LaunchSize& size, const TimingBudget& budget) {
   std::vector<Plan> plans;
   plans.reserve(candidates.size());
   for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
-  GemmBenchOptions options;
+  BenchOptions options;
   options.budget = budget;
   Progress progress(true);
   show_bench_progress(&progress, names_of(plans), &options);
-  Sweep sweep = sweep_of(bench_gemm_plans(runtime, plans, {m}, options));
+  const Harness& harness = harness_of(plans.front().spec);
+  Sweep sweep = sweep_of(harness.time_plans(runtime, plans, size, options));
+  sweep.launch = launch_text(plans.front().spec, size);
+  sweep.launch_json = launch_json(plans.front().spec, size);
   for (const CandidatePlan& one : candidates) {
     sweep.predicted_us.push_back(one.us);
     sweep.labels.push_back(kernel_label(one.plan.kernels.front()));
@@ -54,7 +58,7 @@ Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates, s
     for (const std::size_t place : best) rounds.push_back(plans[place]);
   }
   show_bench_progress(&progress, names_of(rounds), &options);
-  settle(best, bench_gemm_plans(runtime, rounds, {m}, options), &sweep);
+  settle(best, harness.time_plans(runtime, rounds, size, options), &sweep);
   return sweep;
 }
 

@@ -1,4 +1,4 @@
-// Times candidates for one number of tokens on the GPU, for `heddle bench --sweep` and
+// Times candidates for one launch on the GPU, for `heddle bench --sweep` and
 // `heddle explain --measure`.
 #ifndef HEDDLE_TOOLS_HEDDLE_RUN_SWEEP_H_
 #define HEDDLE_TOOLS_HEDDLE_RUN_SWEEP_H_
@@ -9,7 +9,7 @@
 
 #include "generator/planner/candidates.h"
 #include "heddle/runtime.h"
-#include "tools/gpu_harness/operations/gemm/bench.h"
+#include "tools/gpu_harness/harness.h"
 #include "tools/heddle/run/sweep_report.h"
 #include "tools/heddle/shared/progress.h"
 
@@ -18,14 +18,15 @@ namespace heddle {
 inline constexpr double kSweepMilliseconds = 10;  // of each candidate: there may be hundreds
 
 // The first candidate is the one that counts as chosen. All are timed once, the fastest again in
-// rounds; progress goes to stderr. Throws Error. Precondition: plans for the runtime's device.
-Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates, std::int64_t m,
-               const TimingBudget& budget);
+// rounds; progress goes to stderr. Throws Error. Precondition: plans for the runtime's device, of
+// an operation that check_has_candidates() lets pass.
+Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates,
+               const LaunchSize& size, const TimingBudget& budget);
 
 // Has `options` tell what is compiled and timed; `names` of the specs. `progress` must live as long
 // as the measuring.
 void show_bench_progress(Progress* progress, const std::vector<std::string>& names,
-                         GemmBenchOptions* options);
+                         BenchOptions* options);
 
 }  // namespace heddle
 

@@ -8,6 +8,7 @@
 
 #include "cache/cache_roots.h"
 #include "cache/usable_roots.h"
+#include "generator/operations/operation.h"
 #include "heddle/error.h"
 #include "runtime/log_threshold.h"
 #include "tools/heddle/cache/wheel_nvrtc.h"
@@ -161,21 +162,25 @@ void refuse_gemm_option(const char* name, const Spec& spec) {
               fmt::format("{} is of gemms, not of {}", name, to_string(spec.op())));
 }
 
-void refuse_m(Op op) {
+void refuse_m(const Spec& spec) {
+  const bool has_loads = operation_of(spec).size_kind() == SizeKind::kSequenceTokens;
   throw Error(ErrorCategory::kUsage, "tool.m_unexpected",
-              fmt::format("--m is of a gemm or a row_transform, the spec's operation is {}",
-                          to_string(op)));
+              fmt::format("--m is of operations on M rows, the spec's operation is {}; {}",
+                          to_string(spec.op()),
+                          has_loads ? "its sizes are sequences and their tokens, which bench and "
+                                      "explain take as --loads 64x8192"
+                                    : "one kernel serves all its sizes"));
 }
 
 void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list) {
   if (m_list.empty()) return;
-  if (!spec.has_m()) refuse_m(spec.op());
+  if (!spec.has_m()) refuse_m(spec);
   for (const std::int64_t m : m_list) check_m_option(spec.m_range(), m);
 }
 
 std::size_t kernel_of(const Plan& plan, std::int64_t m) {
   if (!plan.spec.has_m()) {
-    if (m != 0) refuse_m(plan.spec.op());
+    if (m != 0) refuse_m(plan.spec);
     return 0;
   }
   const MRange range = plan.spec.m_range();

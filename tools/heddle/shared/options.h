@@ -73,8 +73,9 @@ void refuse_gemm_option(const char* name, const Spec& spec);
 // The plan's kernel that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
 // the spec's range, or of an operation that has none.
 std::size_t kernel_of(const Plan& plan, std::int64_t m);
-// Throws Error(kUsage): --m was given with a spec whose operation has none.
-[[noreturn]] void refuse_m(Op op);
+// Throws Error(kUsage): --m was given with a spec whose operation has none; says which sizes it
+// has.
+[[noreturn]] void refuse_m(const Spec& spec);
 void check_m_option(const MRange& range, std::int64_t m);
 // As above, of a list: each is in the range of the spec, or the list is empty.
 void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list);

@@ -26,7 +26,7 @@ GemmSpec spec_for(std::int64_t m, std::int64_t n = 896, std::int64_t k = 4864) {
 std::vector<PlannedKernel> candidates(const GemmSpec& spec, const char* target) {
   const MRange m{1, spec.shape.m_max};
   const Plan plan = unplanned(spec, target_from_name(target));
-  if (!gemv().exclusions(spec, plan.target, m).empty()) return {};
+  if (!gemv().exclusions(plan.spec, plan.target, m).empty()) return {};
   return gemv().candidates(plan, m);
 }
 std::string why_none(const GemmSpec& spec, const char* target) {
@@ -165,7 +165,7 @@ TEST(Gemv, MoreWeightsTakeLonger) {
     for (const CostParameter& one : gemv().cost_parameters()) costs.push_back(one.value);
     double least = 1e9;
     for (const PlannedKernel& one : gemv().candidates(plan, {1, 1})) {
-      const double us = gemv().predicted_us(plan, one, 1, costs);
+      const double us = gemv().predicted_us(plan, one, LaunchSize{1}, costs);
       EXPECT_GT(us, 0);
       least = std::min(least, us);
     }

@@ -37,7 +37,8 @@ double us_of(const GemmSpec& spec, int tokens, int rows, std::int64_t m) {
   one.tile.split_k = 1;
   const Plan plan = plan_of(one, "h100");
   static const std::vector<double> costs = values_of(warpgroup_cost_parameters());
-  return gemm_family_of(plan.kernels.back()).predicted_us(plan, plan.kernels.back(), m, costs);
+  return gemm_family_of(plan.kernels.back())
+      .predicted_us(plan, plan.kernels.back(), LaunchSize{m}, costs);
 }
 
 // Four lanes then have a token's 128 outputs, and warpgroups need not finish a tile together.

@@ -8,6 +8,7 @@
 
 #include "generator/kv/kv_rule.h"
 #include "heddle/decode_attention.h"
+#include "heddle/inspect/source.h"
 #include "heddle/kv_cache.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/decode_attention/bench_cache.h"
@@ -114,31 +115,67 @@ Cells cells_of(const AttentionTiming& timing, const AttentionLoad& load, double 
           number("sm_mhz", "SM MHz", timing.sm_mhz, 0)};
 }
 
-std::vector<AttentionLoad> usual_loads() {
+// What all loads of a run share. Needs a current context for its whole life.
+class Bench {
+ public:
+  Bench(const Target& device, const TimingBudget& budget) : device_(device), budget_(budget) {}
+
+  AttentionTiming time(const DecodeAttentionKernel& kernel, const AttentionLoad& load) {
+    return time_load(kernel, load, stream_, budget_, clock_);
+  }
+  double read_tb_per_s() const { return read_tb_per_s_; }
+  double floor_us(const AttentionTiming& timing) const {
+    return device_.launch_us + timing.bytes / read_tb_per_s_ * 1e-6;
+  }
+
+ private:
+  const Target device_;
+  const TimingBudget budget_;
+  OwnedStream stream_;
+  HelperKernels helpers_;
+  SmClock clock_{helpers_, stream_};
+  const double read_tb_per_s_ = read_rate(helpers_, stream_);
+};
+
+}  // namespace
+
+std::vector<AttentionLoad> usual_attention_loads() {
   return {{1, 1024},  {1, 8192},  {1, 32768},  {8, 4096},
           {16, 8192}, {64, 1024}, {256, 1024}, {64, 8192}};
 }
-
-}  // namespace
 
 BenchReport bench_attention(Runtime& runtime, const Spec& spec, const BenchOptions& options) {
   const cuda::CurrentContext context;
   const auto kernel = runtime.kernel<DecodeAttentionKernel>(spec);
   const Target& device = kernel.plan().target;
-  const OwnedStream stream;
-  const HelperKernels helpers;
-  SmClock clock(helpers, stream);
-  const double read_tb_per_s = read_rate(helpers, stream);
+  Bench bench(device, options.budget);
   BenchReport report;
-  report.facts["read_tb_per_s"] = read_tb_per_s;
-  for (const AttentionLoad& load : options.loads.empty() ? usual_loads() : options.loads) {
-    const AttentionTiming timing = time_load(kernel, load, stream, options.budget, clock);
-    const double floor_us = device.launch_us + timing.bytes / read_tb_per_s * 1e-6;
-    report.rows.push_back(cells_of(timing, load, floor_us));
+  report.facts["read_tb_per_s"] = bench.read_tb_per_s();
+  for (const AttentionLoad& load :
+       options.loads.empty() ? usual_attention_loads() : options.loads) {
+    const AttentionTiming timing = bench.time(kernel, load);
+    report.rows.push_back(cells_of(timing, load, bench.floor_us(timing)));
   }
-  report.legend =
-      fmt::format("{}: {:.2f} TB/s streaming read in this run\n", device.name, read_tb_per_s);
+  report.legend = fmt::format("{}: {:.2f} TB/s streaming read in this run\n", device.name,
+                              bench.read_tb_per_s());
   return report;
+}
+
+PlanTimes bench_attention_plans(Runtime& runtime, const std::vector<Plan>& plans,
+                                const AttentionLoad& load, const BenchOptions& options) {
+  const cuda::CurrentContext context;
+  std::vector<Source> sources;
+  sources.reserve(plans.size());
+  for (const Plan& plan : plans) sources.push_back(render(plan, 0));
+  runtime.build(sources, options.on_build);
+  Bench bench(runtime.device_target(), options.budget);
+  PlanTimes times{bench.read_tb_per_s(), {}};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (options.on_spec) options.on_spec(i);
+    const AttentionTiming timing = bench.time(DecodeAttentionKernel(runtime.load(plans[i])), load);
+    times.rows.push_back({i, plans[i].kernels.front(), timing.us, bench.floor_us(timing)});
+  }
+  return times;
 }
 
 }  // namespace heddle

@@ -112,6 +112,12 @@ class DecodeAttentionHarness : public Harness {
     return bench_attention(runtime, specs.front(), options);
   }
   bool takes_loads() const override { return true; }
+  bool has_candidates() const override { return true; }
+  PlanTimes time_plans(Runtime& runtime, const std::vector<Plan>& plans, const LaunchSize& size,
+                       const BenchOptions& options) const override {
+    return bench_attention_plans(
+        runtime, plans, {static_cast<int>(size.sequences), static_cast<int>(size.size)}, options);
+  }
   const StepPart* step() const override { return &decode_attention_step(); }
 };
 

@@ -89,6 +89,16 @@ class GemmHarness : public Harness {
     return gemm_report(bench_gemm(runtime, specs, options.m, options), specs);
   }
   bool times_lists() const override { return true; }
+  bool has_candidates() const override { return true; }
+  PlanTimes time_plans(Runtime& runtime, const std::vector<Plan>& plans, const LaunchSize& size,
+                       const BenchOptions& options) const override {
+    const GemmBenchReport report = bench_gemm_plans(runtime, plans, {size.size}, options);
+    PlanTimes times{report.read_tb_per_s, {}};
+    for (const GemmTiming& row : report.rows) {
+      times.rows.push_back({row.spec, row.kernel, row.us, row.floor_us});
+    }
+    return times;
+  }
   const StepPart* step() const override { return &gemm_step(); }
 };
 

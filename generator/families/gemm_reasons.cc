@@ -1,22 +1,14 @@
-#include "generator/planner/resolve_gemm.h"
-
+// What the reasons of a gemm's plan say of all of its kernels: scales, decoding, sums.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "generator/decode/requests.h"
-#include "generator/families/gather/gather.h"
-#include "generator/families/kernel_name.h"
+#include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
-#include "generator/operations/gemm/gemm.h"
-#include "generator/planner/measured_costs.h"
-#include "generator/planner/serving.h"
-#include "generator/planner/tuned_choice.h"
 #include "generator/spec/byte_meaning.h"
-#include "generator/spec/refuse_if_any.h"
-#include "generator/target/capabilities.h"
-#include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {
@@ -42,7 +34,7 @@ std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) 
 
 // Why scales go where they go; which of two modes a kernel has stands with the kernel.
 std::string scale_text(const Plan& plan) {
-  const GemmSpec& spec = plan.spec.gemm();
+  const GemmSpec& spec = gemm_request(plan).spec;
   if (spec.weight.has_blocks()) {
     return "scales of tokens and blocks on the sums of 128 columns: they differ from one to the "
            "next";
@@ -75,7 +67,7 @@ std::string scale_text(const Plan& plan) {
 
 // How products of codes of eight bits are added.
 std::string sums_text(const Plan& plan) {
-  const GemmSpec& spec = plan.spec.gemm();
+  const GemmSpec& spec = gemm_request(plan).spec;
   const bool has_groups = plan.layout.groups_per_chunk != 0 && !spec.weight.has_two_levels();
   if (spec.activation == DType::kInt8) {
     return has_groups
@@ -90,14 +82,14 @@ std::string sums_text(const Plan& plan) {
                      plan.layout.meta_group);
 }
 
-// `of_ranges`: why these kernels.
-std::vector<std::string> explain(const Plan& plan, const std::vector<std::string>& of_ranges) {
+}  // namespace
+
+std::vector<std::string> GemmFamily::common_reasons(const Plan& plan) const {
   std::vector<std::string> reasons;
-  const GemmSpec& spec = plan.spec.gemm();
+  const GemmSpec& spec = gemm_request(plan).spec;
   if (spec.path != Path::kAuto) {
     reasons.push_back(fmt::format("path {}: forced by the spec", to_string(spec.path)));
   }
-  reasons.insert(reasons.end(), of_ranges.begin(), of_ranges.end());
   reasons.push_back(scale_text(plan));
   const std::vector<DecodePlan> decodes = decode_plans_of(plan);
   const auto leaves_power = [](const DecodePlan& one) {
@@ -118,47 +110,10 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<std::string
     const bool all_halves =
         !decodes.empty() && std::all_of(decodes.begin(), decodes.end(), makes_halves);
     if (!all_halves) reasons.push_back(sums_text(plan));
-    if (std::any_of(decodes.begin(), decodes.end(), makes_halves)) {
-      reasons.emplace_back(
-          "streams multiply FP8 as FP16, to which they decode weights, and add products in FP32; "
-          "columns 4t to 4t + 3 of a tile are 2t, 2t + 8, 2t + 1 and 2t + 9 of that decode plan");
-    } else if (!has_wgmma(plan.target) && spec.activation != DType::kInt8 &&
-               !has_fp8_units(plan.target)) {
-      reasons.push_back(fmt::format(
-          "mma.sync of sm_{} multiplies FP8 as FP16, after converting it: with many tokens that is "
-          "predicted to take longer than activations of 16 bits",
-          plan.target.arch()));
-    }
   } else if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));
   }
-  if (spec.act_order) {
-    reasons.emplace_back(
-        "act-order: a kernel before the GEMM puts the columns of X in the order of the packed "
-        "weights; they are copied into shared memory 16 bytes at a time from there");
-  }
   return reasons;
-}
-
-}  // namespace
-
-void resolve_gemm(Plan& plan, const TunedTable* table) {
-  const GemmSpec& gemm = plan.spec.gemm();
-  std::vector<Problem> problems = check_meaning(gemm);
-  for (Problem& problem : refuse_pair(gemm, plan.target)) problems.push_back(std::move(problem));
-  refuse_if_any(plan.spec, std::move(problems));
-  if (!gemm.has_byte_activations() || decodes_to_bytes(gemm)) {
-    plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
-  }
-  plan.layout = weight_layout(gemm);
-  plan.costs = measured_costs(table);
-  TunedChoice choice = choose_with_table(plan, table);
-  for (PlannedKernel& kernel : choice.kernels) {
-    std::string name = gemm_kernel_name(gemm, kernel);
-    plan.kernels.push_back(planned_kernel(plan, std::move(kernel), std::move(name)));
-  }
-  if (gemm.act_order) plan.before.push_back(gather_kernel(gemm));
-  plan.reasons = explain(plan, choice.reasons);
 }
 
 }  // namespace heddle
