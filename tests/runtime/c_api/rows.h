@@ -14,6 +14,9 @@
 
 namespace heddle::testing {
 
+// More of anything than there can be.
+inline constexpr std::size_t kAbsurd = SIZE_MAX;
+
 // What C gives beside the value that C++ has.
 struct Row {
   std::string what;
