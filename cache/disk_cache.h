@@ -72,7 +72,9 @@ class DiskCache final : public CacheLayer {
   // the tries asks `give_up` (may be empty). One thread may hold one lock at a time.
   KeyLock lock(const CacheKey& key, const std::function<bool()>& give_up = {});
 
-  std::vector<EntryInfo> list() override;
+  std::vector<EntryInfo> list() override { return list(nullptr); }
+  // As above; adds files that are no readable entry to `unreadable`, if not null, by their names.
+  std::vector<EntryInfo> list(std::vector<VerifyReport::Problem>* unreadable);
   VerifyReport verify() override;
   // Deletes every entry; returns how many.
   std::size_t clear();

@@ -14,6 +14,11 @@ std::string id_of(const CacheFile& file) {
   return file.name.substr(0, file.name.size() - (sizeof(kEntrySuffix) - 1));
 }
 
+// Below the root.
+std::string place_of(const CacheFile& file) {
+  return std::string(kFormatFolder) + "/" + file.shard_name + "/" + file.name;
+}
+
 // Why the file is not a sound entry of its name; empty if it is.
 std::string problem_of(const CacheFile& file, const FileContent& content) {
   if (content.status != ReadStatus::kOk) return content.why;
@@ -53,17 +58,23 @@ std::optional<Binary> DiskCache::find_any_compiler(const CacheKey& key) {
   return best;
 }
 
-std::vector<EntryInfo> DiskCache::list() {
+std::vector<EntryInfo> DiskCache::list(std::vector<VerifyReport::Problem>* unreadable) {
   std::vector<EntryInfo> entries;
+  std::vector<VerifyReport::Problem> problems;
   const auto folder = base(false);
   if (folder == nullptr) return entries;
   const std::int64_t now = files_.now_ns();
   for_each_file(files_, folder->get(), [&](const CacheFile& file) {
     if (file.kind != FileKind::kEntry) return;
     const FileContent content = read_file(files_, file.shard, file.name, trust_, kEntryMaxBytes);
-    if (content.status != ReadStatus::kOk) return;
-    const EntryView view = parse_entry(content.bytes());
-    if (view.status != EntryStatus::kOk) return;
+    if (content.status == ReadStatus::kAbsent) return;  // evicted since it was listed
+    const EntryView view =
+        content.status == ReadStatus::kOk ? parse_entry(content.bytes()) : EntryView();
+    if (content.status != ReadStatus::kOk || view.status != EntryStatus::kOk) {
+      problems.push_back({place_of(file),
+                          std::string(content.status == ReadStatus::kOk ? view.why : content.why)});
+      return;
+    }
     const std::int64_t age = (now - content.info.modified_ns) / 1'000'000'000;
     entries.push_back({id_of(file),
                        std::string(view.kernel_name),
@@ -79,6 +90,8 @@ std::vector<EntryInfo> DiskCache::list() {
   std::ranges::sort(entries, [](const EntryInfo& a, const EntryInfo& b) {
     return std::tie(a.kernel_name, a.id) < std::tie(b.kernel_name, b.id);
   });
+  std::ranges::sort(problems, {}, &VerifyReport::Problem::file);
+  if (unreadable != nullptr) *unreadable = std::move(problems);
   return entries;
 }
 
@@ -94,8 +107,7 @@ VerifyReport DiskCache::verify() {
     if (why.empty()) {
       ++report.good;
     } else {
-      report.problems.push_back(
-          {std::string(kFormatFolder) + "/" + file.shard_name + "/" + file.name, why});
+      report.problems.push_back({place_of(file), why});
     }
   });
   report.damaged = report.problems.size();

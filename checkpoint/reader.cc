@@ -71,11 +71,12 @@ struct CheckpointReader::State {
   State(const std::string& path, const CheckpointOptions& options)
       : checkpoint(path),
         is_packed_file(is_packed(checkpoint)),
-        config(is_packed_file ? CheckpointConfig()
-                              : read_checkpoint_config(
-                                    read_config_files(options.config.empty() ? config_beside(path)
-                                                                             : options.config),
-                                    request_of(options))) {
+        config(is_packed_file
+                   ? CheckpointConfig()
+                   : read_checkpoint_config(
+                         read_config_files(options.config.empty() ? require_config_beside(path)
+                                                                  : options.config),
+                         request_of(options))) {
     const PackOptions pack = {options.fuse,  options.choice, options.parallel,
                               options.gated, options.dense,  options.lm_head_bits};
     PackedCheckpoint packed =

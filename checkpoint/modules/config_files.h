@@ -24,6 +24,10 @@ struct ConfigFiles {
 // Where a checkpoint's config.json lies: in the folder, or beside the file.
 std::string config_beside(const std::string& checkpoint);
 
+// The same, where it is; throws Error(kFile, "checkpoint.no_config") with what to do where it is
+// not. Precondition: heddle repack did not write the checkpoint.
+std::string require_config_beside(const std::string& checkpoint);
+
 // Throws Error(kFile, "checkpoint.open", "checkpoint.read", "checkpoint.config") for files that
 // cannot be read or are larger than any config, Error(kSpec, "checkpoint.not_text") for one with a
 // NUL byte and for one beside it that is empty.

@@ -13,6 +13,7 @@
 #include "checkpoint/output/packed_contents.h"
 #include "generator/model/byte_activations.h"
 #include "generator/spec/document.h"
+#include "generator/spec/error_place.h"
 #include "generator/target/capabilities.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -163,10 +164,13 @@ Spec PackedFileReader::spec_of(const std::string& layer) const {
     const Spec spec = Spec::parse(found->second);
     if (const auto* gemm = spec.get_if<GemmSpec>()) return Spec::from_gemm(*gemm, label_of(layer));
   } catch (const Error& error) {
+    std::string why;
+    for (const std::string& line : problem_lines(error, ""))
+      why += (why.empty() ? "" : "; ") + line;
     refuse(
         fmt::format("the spec of the layer \"{}\" in its metadata is none that this library "
                     "knows: {}",
-                    excerpt(layer), error.problems().front().message));
+                    excerpt(layer), why));
   }
   refuse(fmt::format("the spec of the layer \"{}\" in its metadata is of no gemm", excerpt(layer)));
 }

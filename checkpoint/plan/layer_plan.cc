@@ -215,7 +215,9 @@ void Unconverted::add(const Error& error) {
 
 void Unconverted::throw_if_any() const {
   if (problems_.empty()) return;
-  const std::size_t shown = std::min(problems_.size(), kMostProblems);
+  // With the number of the others and the hint these are as many lines as a message has.
+  const std::size_t shown =
+      problems_.size() <= kMostProblems ? problems_.size() : kMostProblems - 1;
   std::vector<Problem> problems(problems_.begin(),
                                 problems_.begin() + static_cast<std::ptrdiff_t>(shown));
   if (shown < problems_.size()) {

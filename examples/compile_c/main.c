@@ -4,6 +4,7 @@
  * Exits with 0: done, 1: failed or nothing to compile, 2: wrong arguments, 77: no NVRTC to compile
  * with. Some models have further files beside the config that say how they are quantised: see
  * heddle_model_texts. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,15 @@ static heddle_text read_file(const char* path) {
   long size = 0;
   FILE* file = fopen(path, "rb");
   if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0) {
-    fprintf(stderr, "cannot read %s\n", path);
+    fprintf(stderr, "cannot read %s: %s\n", path, strerror(errno));
     exit(2);
   }
   rewind(file);
   data = malloc((size_t)size + 1);
-  if (data == NULL || fread(data, 1, (size_t)size, file) != (size_t)size) exit(1);
+  if (data == NULL || fread(data, 1, (size_t)size, file) != (size_t)size) {
+    fprintf(stderr, "cannot read %s: %s\n", path, strerror(errno));
+    exit(2);
+  }
   fclose(file);
   text.data = data;
   text.length = (size_t)size;
@@ -40,7 +44,7 @@ static void write_file(const char* folder, heddle_text name, const void* data, s
   int length = snprintf(path, sizeof path, "%s/%s.cubin", folder, name.data);
   if (length > 0 && (size_t)length < sizeof path) file = fopen(path, "wb");
   if (file == NULL || fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0) {
-    fprintf(stderr, "cannot write %s\n", path);
+    fprintf(stderr, "cannot write %s: %s\n", path, strerror(errno));
     exit(1);
   }
 }
@@ -88,7 +92,7 @@ int main(int argc, char** argv) {
   texts.struct_size = sizeof texts;
   texts.config = read_file(argv[1]);
   gpu.struct_size = sizeof gpu;
-  need(heddle_target_create(argv[2], strlen(argv[2]), &target), "target");
+  need(heddle_target_create(argv[2], strlen(argv[2]), &target), argv[2]);
   need(heddle_target_get(target, &gpu), "target");
   texts.arch = 10 * gpu.major + gpu.minor; /* decides whether activations have 8 bits */
   need(heddle_model_create(&texts, &model), argv[1]);
@@ -106,6 +110,7 @@ int main(int argc, char** argv) {
     write_file(argv[3], kernel.key, kernel.cubin, kernel.cubin_bytes);
   }
   printf("%u kernels of %u specs\n", (unsigned)kernels, (unsigned)count);
+  if (kernels == 0) fprintf(stderr, "%s: no kernel serves any of its layers\n", argv[1]);
 
   heddle_build_destroy(build);
   heddle_runtime_destroy(runtime);

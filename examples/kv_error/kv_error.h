@@ -194,9 +194,9 @@ inline std::vector<float> there_and_back(const KvTensor& tensor, const KvSample&
   return back;
 }
 
-// One head of Q: softmax(q K^T / sqrt(head_dim)) V.
-inline std::vector<double> attention(const KvSample& sample, const std::vector<float>& k,
-                                     const std::vector<float>& v, int q_head) {
+// softmax(q K^T / sqrt(head_dim)) of one head of Q, a number for each token.
+inline std::vector<double> weights_of(const KvSample& sample, const std::vector<float>& k,
+                                      int q_head) {
   const auto dim = static_cast<std::size_t>(sample.head_dim);
   const auto tokens = static_cast<std::size_t>(sample.tokens);
   const std::size_t row = static_cast<std::size_t>(sample.heads) * dim;
@@ -204,49 +204,75 @@ inline std::vector<double> attention(const KvSample& sample, const std::vector<f
   const float* q = &sample.q[static_cast<std::size_t>(q_head) * dim];
   std::vector<double> weights(tokens);
   for (std::size_t t = 0; t < tokens; ++t) {
-    double logit = 0;
-    for (std::size_t d = 0; d < dim; ++d) logit += double{q[d]} * double{k[t * row + head + d]};
-    weights[t] = logit / std::sqrt(static_cast<double>(dim));
+    const float* of_token = &k[t * row + head];
+    double sums[4] = {};  // that do not wait for each other
+    for (std::size_t d = 0; d < dim; ++d) sums[d % 4] += double{q[d]} * double{of_token[d]};
+    weights[t] = (sums[0] + sums[1] + sums[2] + sums[3]) / std::sqrt(static_cast<double>(dim));
   }
   const double most = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
   for (double& weight : weights) sum += weight = std::exp(weight - most);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+// The same times V.
+inline std::vector<double> output_of(const KvSample& sample, const std::vector<double>& weights,
+                                     const std::vector<float>& v, int q_head) {
+  const auto dim = static_cast<std::size_t>(sample.head_dim);
+  const std::size_t row = static_cast<std::size_t>(sample.heads) * dim;
+  const std::size_t head = static_cast<std::size_t>(q_head / sample.ratio) * dim;
   std::vector<double> output(dim);
-  for (std::size_t t = 0; t < tokens; ++t) {
-    for (std::size_t d = 0; d < dim; ++d) {
-      output[d] += weights[t] / sum * double{v[t * row + head + d]};
-    }
+  for (std::size_t t = 0; t < weights.size(); ++t) {
+    const float* of_token = &v[t * row + head];
+    for (std::size_t d = 0; d < dim; ++d) output[d] += weights[t] * double{of_token[d]};
   }
   return output;
 }
 
-inline double error_of(const KvSample& sample, const std::vector<float>& k,
-                       const std::vector<float>& v) {
-  double difference = 0;
-  double size = 0;
-  for (int head = 0; head < sample.heads * sample.ratio; ++head) {
-    const std::vector<double> exact = attention(sample, sample.k, sample.v, head);
-    const std::vector<double> got = attention(sample, k, v, head);
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      difference += (got[i] - exact[i]) * (got[i] - exact[i]);
-      size += exact[i] * exact[i];
+// Attention over a sample as it is, which every choice is compared with, is computed once.
+class ErrorMeter {
+ public:
+  explicit ErrorMeter(const KvSample& sample) : sample_(sample) {
+    for (int head = 0; head < sample.heads * sample.ratio; ++head) {
+      weights_.push_back(weights_of(sample, sample.k, head));
+      exact_.push_back(output_of(sample, weights_.back(), sample.v, head));
+      for (const double value : exact_.back()) size_ += value * value;
     }
+    if (!(size_ > 0)) throw std::invalid_argument("attention over these values is zero everywhere");
   }
-  if (!(size > 0)) throw std::invalid_argument("attention over these values is zero everywhere");
-  return std::sqrt(difference / size);
-}
 
-// With scales per channel the last tokens, which fill no block, stay as they are.
-inline KvError measure_kv_error(const KvSample& sample, const KvTensor& k_tensor,
-                                const KvTensor& v_tensor) {
-  KvError error;
-  const std::vector<float> k = there_and_back(k_tensor, sample, sample.k);
-  const std::vector<float> v = there_and_back(v_tensor, sample, sample.v);
-  error.k_only = error_of(sample, k, sample.v);
-  error.v_only = error_of(sample, sample.k, v);
-  error.both = error_of(sample, k, v);
-  return error;
-}
+  // With scales per channel the last tokens, which fill no block, stay as they are.
+  KvError measure(const KvTensor& k_tensor, const KvTensor& v_tensor) const {
+    const std::vector<float> k = there_and_back(k_tensor, sample_, sample_.k);
+    const std::vector<float> v = there_and_back(v_tensor, sample_, sample_.v);
+    KvError sum;  // of squares
+    for (std::size_t head = 0; head < exact_.size(); ++head) {
+      const auto q_head = static_cast<int>(head);
+      const std::vector<double> weights = weights_of(sample_, k, q_head);
+      sum.k_only += distance(head, output_of(sample_, weights, sample_.v, q_head));
+      sum.v_only += distance(head, output_of(sample_, weights_[head], v, q_head));
+      sum.both += distance(head, output_of(sample_, weights, v, q_head));
+    }
+    return {std::sqrt(sum.k_only / size_), std::sqrt(sum.v_only / size_),
+            std::sqrt(sum.both / size_)};
+  }
+
+ private:
+  double distance(std::size_t head, const std::vector<double>& output) const {
+    double squares = 0;
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      const double difference = output[i] - exact_[head][i];
+      squares += difference * difference;
+    }
+    return squares;
+  }
+
+  const KvSample& sample_;
+  std::vector<std::vector<double>> weights_;  // of each head of Q
+  std::vector<std::vector<double>> exact_;
+  double size_ = 0;  // squared
+};
 
 }  // namespace heddle::kv_error
 

@@ -85,40 +85,47 @@ class DataFile {
  public:
   explicit DataFile(std::string path) : path_(std::move(path)), bytes_(read_file(path_)) {
     std::uint64_t length = 0;
-    if (bytes_.size() < sizeof length) fail("is no safetensors file");
+    if (bytes_.size() < sizeof length) fail("is no safetensors file: it has fewer than 8 bytes");
     std::memcpy(&length, bytes_.data(), sizeof length);
-    if (length > bytes_.size() - sizeof length) fail("is no safetensors file");
+    if (length > bytes_.size() - sizeof length) {
+      fail("is no safetensors file: its header would have " + std::to_string(length) +
+           " bytes, and the file has " + std::to_string(bytes_.size()));
+    }
     begin_ = sizeof length + length;
     header_ = json::parse(bytes_.substr(sizeof length, length), nullptr, false);
-    if (!header_.is_object()) fail("is no safetensors file");
+    if (!header_.is_object()) fail("is no safetensors file: its header is no JSON object");
   }
 
   bool has(const char* name) const { return header_.contains(name); }
 
   std::vector<std::int64_t> shape(const char* name) const {
     if (!has(name)) fail(std::string("there is no tensor \"") + name + '"');
-    const auto shape = header_[name].find("shape");
-    if (shape == header_[name].end() || !shape->is_array()) fail("is no safetensors file");
-    return shape->get<std::vector<std::int64_t>>();
+    return numbers(name, "shape");
   }
 
   // All elements, rounded to `dtype`.
   std::vector<float> values(const char* name, DType dtype) const {
     const json& tensor = header_[name];
-    const std::string type = tensor.value("dtype", "");
+    const bool has_type = tensor.contains("dtype") && tensor["dtype"].is_string();
+    const std::string type = has_type ? tensor["dtype"].get<std::string>() : "of no dtype";
     const std::size_t size = type == "F32" ? 4 : 2;
     if (type != "F32" && type != "F16" && type != "BF16") {
-      fail('"' + std::string(name) + "\" is " + type + "; it has to be F16, BF16 or F32");
+      fail(of_tensor(name) + "is " + type + "; it has to be F16, BF16 or F32");
     }
     std::size_t count = 1;
     for (const std::int64_t side : shape(name)) count *= static_cast<std::size_t>(side);
-    const auto place = tensor.value("data_offsets", std::vector<std::uint64_t>());
-    if (place.size() != 2 || place[1] < place[0] || place[1] > bytes_.size() - begin_ ||
-        place[1] - place[0] != size * count) {
-      fail("is no safetensors file");
+    const std::vector<std::int64_t> place = numbers(name, "data_offsets");
+    if (place.size() != 2 || place[1] < place[0] ||
+        static_cast<std::size_t>(place[1]) > bytes_.size() - begin_ ||
+        static_cast<std::size_t>(place[1] - place[0]) != size * count) {
+      fail(of_tensor(name) + "needs " + std::to_string(size * count) +
+           " bytes for its shape and dtype, and its \"data_offsets\" are not two places so far "
+           "apart among the file's " +
+           std::to_string(bytes_.size() - begin_) + " bytes of data");
     }
     KvToken stored;
-    const auto* const first = reinterpret_cast<const std::uint8_t*>(&bytes_[begin_ + place[0]]);
+    const auto* const first =
+        reinterpret_cast<const std::uint8_t*>(bytes_.data()) + begin_ + place[0];
     stored.codes.assign(first, first + size * count);
     std::vector<float> values(count);
     if (type == "F32") {
@@ -136,6 +143,21 @@ class DataFile {
     return values;
   }
 
+  // A list of whole numbers that the header has of the tensor.
+  std::vector<std::int64_t> numbers(const char* name, const char* what) const {
+    std::vector<std::int64_t> values;
+    const json& tensor = header_[name];
+    const json list = tensor.is_object() ? tensor.value(what, json()) : json();
+    for (const json& value : list) {
+      if (value.is_number_unsigned()) values.push_back(value.get<std::int64_t>());
+    }
+    if (list.is_array() && values.size() == list.size()) return values;
+    fail(of_tensor(name) + "has no list of whole numbers as its \"" + what +
+         "\" in the file's header");
+  }
+  static std::string of_tensor(const char* name) {
+    return "the tensor \"" + std::string(name) + "\" ";
+  }
   [[noreturn]] void fail(const std::string& why) const { refuse(path_ + ": " + why); }
 
  private:
@@ -226,13 +248,14 @@ int run(const Options& options) {
     refuse(options.data + ": \"v\" is zero everywhere: there is nothing to compare errors with");
   }
 
+  const ErrorMeter meter(sample);
   std::printf("%-44s  CODES  SCALES   K ERROR   V ERROR     ERROR\n", "CACHE");
   for (const KvChoice& choice : kv_choices(heads, shape.head_dim, dtype)) {
     KvSpec kv;
     kv.k = choice.k;
     kv.v = choice.v;
     const KvTokenBytes bytes = kv_token_bytes(kv_cache_layout(kv, shape.kv_heads, shape.head_dim));
-    const KvError error = measure_kv_error(sample, choice.k, choice.v);
+    const KvError error = meter.measure(choice.k, choice.v);
     std::printf("%-44s  %5g  %6g  %8.2e  %8.2e  %8.2e\n", choice.name.c_str(),
                 static_cast<double>(bytes.codes) / shape.kv_heads,
                 static_cast<double>(bytes.scales) / shape.kv_heads, error.k_only, error.v_only,

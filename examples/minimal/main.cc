@@ -53,12 +53,12 @@ std::uint16_t random_bits(std::mt19937& random, DType type, int power) {
 }
 
 int run(const heddle::Spec& spec) {
+  const heddle::GemmSpec& gemm = spec.gemm();  // throws for another operation
   heddle::Runtime runtime;
   if (std::string why_not; !runtime.has_device(&why_not)) {
     std::cout << "no GPU: " << why_not << "\n";
     return 77;
   }
-  const heddle::GemmSpec& gemm = spec.gemm();
   const DType type = gemm.activation, scale_type = gemm.weight.scale_dtype;
   const std::size_t n = gemm.shape.n, k = gemm.shape.k, m = std::max<long>(gemm.shape.m_min, 5);
   const std::size_t offset = gemm.weight.group_offset;
@@ -114,8 +114,10 @@ int run(const heddle::Spec& spec) {
 int main(int argc, char** argv) try {
   if (argc < 2) return run(heddle::Spec::parse(kSpec));
   std::ifstream file(argv[1]);
-  return run(heddle::Spec::parse(std::string(std::istreambuf_iterator<char>(file), {})));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad()) throw std::runtime_error("cannot be read");
+  return run(heddle::Spec::parse(text));
 } catch (const std::exception& error) {
-  std::cerr << error.what() << "\n";
+  std::cerr << (argc < 2 ? "" : argv[1]) << (argc < 2 ? "" : ": ") << error.what() << "\n";
   return 1;
 }

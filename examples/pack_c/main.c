@@ -7,8 +7,10 @@
 
 #include "heddle/c/checkpoint.h"
 
-static int failed(void) {
-  fprintf(stderr, "%s\n", heddle_error_message());
+/* Heddle's message names the file where one is at fault; what the work was of is told in any case.
+ */
+static int failed(const char* what) {
+  fprintf(stderr, "%s: %s\n", what, heddle_error_message());
   return 1;
 }
 
@@ -17,9 +19,12 @@ int main(int argc, char** argv) {
   heddle_checkpoint_layer_info layer;
   size_t layers = 0, tensors = 0;
   size_t i;
-  if (argc != 2) return 2;
+  if (argc != 2) {
+    fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    return 2;
+  }
   if (heddle_checkpoint_create(argv[1], strlen(argv[1]), NULL, &checkpoint) != HEDDLE_OK) {
-    return failed();
+    return failed(argv[1]);
   }
   heddle_checkpoint_counts(checkpoint, &layers, &tensors);
   for (i = 0; i < layers; ++i) {
@@ -28,9 +33,13 @@ int main(int argc, char** argv) {
     heddle_checkpoint_layer(checkpoint, i, &layer);
     printf("%s: %s\n", layer.name.data, layer.spec.data);
     memory = malloc(layer.packed.bytes);
-    if (memory == NULL) return 1;
+    if (memory == NULL) {
+      fprintf(stderr, "%s: no memory for its %lu bytes\n", layer.name.data,
+              (unsigned long)layer.packed.bytes);
+      return 1;
+    }
     if (heddle_checkpoint_pack(checkpoint, i, memory, layer.packed.bytes) != HEDDLE_OK) {
-      return failed();
+      return failed(layer.name.data);
     }
     free(memory);
   }

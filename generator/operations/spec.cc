@@ -44,14 +44,14 @@ Spec with_path(const Spec& spec, Path path) {
 
 namespace {
 
-// The operation that the document names; a missing or unknown one is the parser's to report.
-Op op_of(const Node& root) {
+// The operation that the document names; none for a missing or unknown one.
+std::optional<Op> op_of(const Node& root) {
   const Node* op = root.find("op");
-  if (op == nullptr || op->kind != Node::Kind::kString) return Op{};
+  if (op == nullptr || op->kind != Node::Kind::kString) return std::nullopt;
   for (const Operation* operation : every_operation()) {
     if (to_string(operation->fields().op) == op->text) return operation->fields().op;
   }
-  return Op{};
+  return std::nullopt;
 }
 
 // What Spec::get_if() gives.
@@ -77,9 +77,15 @@ Spec Spec::parse(std::string_view json) {
   std::shared_ptr<void> fields;
   std::string name;
   if (const std::optional<Node> root = read_document(json, DocumentLimits{}, findings)) {
-    op = op_of(*root);
-    fields = operation_of(op).make();
-    parse_fields(*root, operation_of(op).fields(), fields.get(), name, findings);
+    const std::optional<Op> named = op_of(*root);
+    op = named.value_or(Op{});
+    const FieldTable& table = operation_of(op).fields();
+    if (named || root->kind != Node::Kind::kObject) {
+      fields = operation_of(op).make();
+      parse_fields(*root, table, fields.get(), name, findings);
+    } else {
+      add_operation_fault(*root, table, findings);
+    }
   }
   findings.throw_if_any();
   return SpecMaker::make(op, std::move(fields), std::move(name));

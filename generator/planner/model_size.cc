@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "generator/kv/sequence_limits.h"
+#include "generator/spec/error_place.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
@@ -285,8 +286,9 @@ void SizeBuilder::add_workspace(const Spec& spec) {
     if (bytes != 0) size_.workspaces.push_back({name, bytes});
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::kUnsupported) throw;
-    add_uncounted("the workspace of " + name,
-                  "no kernel on " + target_.name + ": " + error.problems().front().message);
+    for (const std::string& reason : problem_lines(error, spec.name())) {
+      add_uncounted("the workspace of " + name, "no kernel on " + target_.name + ": " + reason);
+    }
   }
 }
 

@@ -17,4 +17,15 @@ Error at_place(std::string_view place, const Error& error) {
   return {error.category(), error.code(), std::move(problems), error.log()};
 }
 
+std::vector<std::string> problem_lines(const Error& error, const std::string& spec_name) {
+  std::vector<std::string> lines;
+  for (Problem problem : error.problems()) {
+    if (problem.message.starts_with(spec_name + ": "))
+      problem.message.erase(0, spec_name.size() + 2);
+    const Error alone(error.category(), error.code(), std::vector<Problem>{std::move(problem)});
+    lines.emplace_back(alone.what());
+  }
+  return lines;
+}
+
 }  // namespace heddle

@@ -58,6 +58,12 @@ class Parser {
     take_defaults();
   }
 
+  void parse_operation(const Node& root) {
+    const Field& field = *table_.find("/op");
+    if (const Node* given = root.find(field.name())) return parse_field(*given, field);
+    check_presence(field, nullptr);
+  }
+
  private:
   void parse_members(const Node& node, std::string_view parent) {
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
@@ -266,6 +272,11 @@ class Parser {
 void parse_fields(const Node& root, const FieldTable& table, void* object, std::string& name,
                   Findings& findings) {
   Parser(table, object, name, findings).parse_root(root);
+}
+
+void add_operation_fault(const Node& root, const FieldTable& table, Findings& findings) {
+  std::string name;
+  Parser(table, nullptr, name, findings).parse_operation(root);
 }
 
 void check_fields(const FieldTable& table, const void* object, const std::string& name,

@@ -22,6 +22,10 @@ inline constexpr std::string_view kSchemaMember = "$schema";
 void parse_fields(const Node& root, const FieldTable& table, void* object, std::string& name,
                   Findings& findings);
 
+// Of a document whose operation is missing or not known, about which nothing else can be said: adds
+// what is wrong with its "op". `table` is of any operation.
+void add_operation_fault(const Node& root, const FieldTable& table, Findings& findings);
+
 // Checks the values of a struct that was not made by parse_fields.
 void check_fields(const FieldTable& table, const void* object, const std::string& name,
                   Findings& findings);

@@ -10,9 +10,10 @@ namespace {
 
 std::map<std::string, KvError> errors(DType dtype) {
   const KvSample sample = make_kv_sample(4, 2, 128, 256, dtype);
+  const ErrorMeter meter(sample);
   std::map<std::string, KvError> all;
   for (const KvChoice& choice : kv_choices(4, 128, dtype)) {
-    all[choice.name] = measure_kv_error(sample, choice.k, choice.v);
+    all[choice.name] = meter.measure(choice.k, choice.v);
   }
   return all;
 }

@@ -16,9 +16,9 @@ def load(path):
                       for name, t in header.items()}
 
 
-def save(path, tensors):
+def save(path, tensors, metadata=None):
     """`tensors` is {name: (dtype, shape, bytes)}."""
-    header, data = {}, b""
+    header, data = {"__metadata__": metadata} if metadata else {}, b""
     for name, (dtype, shape, content) in tensors.items():
         header[name] = {"dtype": dtype, "shape": list(shape),
                         "data_offsets": [len(data), len(data) + len(content)]}

@@ -183,6 +183,18 @@ class BundleTest(BundleCase):
         text = self.heddle("bundle", "list", bundle, check=0).out
         self.assertRegex(text, "sm_90a +h[12]00")
 
+    def test_list_names_specs(self):
+        spec = self.heddle_json("plan", inline(), "--target", "h200")["spec"]
+        bundle = self.create(targets="h200")
+        entries = self.heddle_json("bundle", "list", bundle)["entries"]
+        self.assertEqual([entry["spec"] for entry in entries], [spec] * len(entries))
+        self.assertIn(f"{len(entries)} kernels of " + json.dumps(spec, separators=(",", ":")),
+                      self.heddle("bundle", "list", bundle, check=0).out)
+        bare = self.create("--no-source", targets="h200")
+        self.assertEqual({entry["spec"] for entry in
+                          self.heddle_json("bundle", "list", bare)["entries"]}, {None})
+        self.assertIn("--no-source", self.heddle("bundle", "list", bare, check=0).out)
+
     def test_a_bundle_of_another_version_is_refused_by_name(self):
         other = bytearray((ROOT / "tests/fuzz/corpus/bundle/three").read_bytes())
         other[8] = 1
@@ -283,6 +295,12 @@ class BundleTest(BundleCase):
                                                 self.folder / "x.hdl", code=2))
         self.problem("bundle", "create", "--specs", inline(), "--targets", "wibble", "-o",
                      self.folder / "x.hdl", code=2)
+        broken = self.file("broken.json", inline()[:-1])
+        for targets in ([], ["--targets", "sm_80"]):
+            line = self.problem("bundle", "create", "--specs", broken, *targets, "-o",
+                                self.folder / "x.hdl", code=2)
+            self.assertIn(str(broken), line)
+            self.assertIn("JSON", line)
         self.problem("bundle", "list", self.folder / "absent.hdl", code=2)
         self.problem("bundle", code=2)
 

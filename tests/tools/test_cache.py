@@ -28,6 +28,20 @@ class CacheTest(CommandTest):
         for kernel in self.kernels:
             self.assertIn(kernel["kernel"], text)
 
+    def test_list_names_what_it_cannot_read(self):
+        cut, closed = self.entry_files()[:2]
+        cut.write_bytes(cut.read_bytes()[:40])
+        closed.write_bytes(b"no entry")
+        done = self.heddle("cache", "list", check=0)
+        self.assertIn(f"2 cannot be read, {len(self.kernels) - 2} entries", done.out)
+        for path in (cut, closed):
+            self.assertRegex(done.err, rf"heddle: \S*{path.name}: \w")
+        report = self.heddle_json("cache", "list")
+        self.assertEqual(len(report["entries"]), len(self.kernels) - 2)
+        self.assertEqual({entry["file"].split("/")[-1] for entry in report["unreadable"]},
+                         {cut.name, closed.name})
+        self.assertTrue(all(entry["why"] for entry in report["unreadable"]))
+
     def test_verify_and_heal(self):
         self.assertEqual(self.heddle_json("cache", "verify")["damaged"], 0)
         path = self.entry_files()[0]

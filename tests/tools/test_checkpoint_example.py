@@ -54,6 +54,8 @@ class CheckpointExampleTest(CommandTest):
                 done = self.run_on(program, CHECKPOINT)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn('model.proj: {"heddle":1,"op":"gemm"', done.stdout)
+                damaged = self.file("damaged.safetensors", "no tensors")
+                self.assertIn(str(damaged), self.run_on(program, damaged).stderr)
                 failed = self.run_on(program, self.folder / "nowhere")
                 self.assertEqual(failed.returncode, 1)
                 self.assertIn("nowhere", failed.stderr)

@@ -184,6 +184,22 @@ class BadInputTest(CommandTest):
         self.assertIn("h200", line)
         self.assertIn("sm_80", line)
 
+    def test_a_misspelt_operation_is_all_that_is_said(self):
+        spec = (ROOT / "examples/specs/kv-append-mixed.json").read_text()
+        line = self.problem("plan", self.file("spec.json", spec.replace("kv_append", "kv_apend")),
+                            *H200, code=2)
+        self.assertIn('did you mean "kv_append"?', line)
+
+    def test_hints_are_places_in_what_the_user_wrote(self):
+        for kv, hint in (('{"k": {"page_size": 16}}', "(it belongs at /page_size)"),
+                         ('{"v": {"oder": "nhd"}}',
+                          '(did you mean "order"? it belongs at /order)'),
+                         ('{"kv_heads": 8}', "order")):
+            with self.subTest(kv):
+                line = self.problem("build", ROOT / "examples/models/llama-3-8b-awq/config.json",
+                                    "--kv", kv, *H200, code=2)
+                self.assertTrue(line.rstrip().endswith(hint), line)
+
     def test_m_outside_of_the_spec(self):
         line = self.problem("render", inline(), *H200, "--m", "17", code=2)
         self.assertIn("16", line)
@@ -197,9 +213,10 @@ class BadInputTest(CommandTest):
 
     def test_what_only_gemms_are_timed_with(self):
         for option in (["--chain"], ["--sweep"], ["--baseline", "cublas"]):
-            line = self.problem("bench", DEQUANTIZE, *option, code=2)
-            self.assertIn(option[0], line)
-            self.assertIn("dequantize", line)
+            for command in ("bench", "run")[:2 if option[0] == "--baseline" else 1]:
+                line = self.problem(command, DEQUANTIZE, *option, code=2)
+                self.assertIn(option[0], line)
+                self.assertIn("dequantize", line)
 
     def test_a_list_to_time_is_of_gemms(self):
         path = self.file("list.json", "[" + inline() + ", " + DEQUANTIZE.read_text() + "]")

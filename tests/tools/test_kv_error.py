@@ -112,7 +112,13 @@ class KvErrorTest(CommandTest):
         zeros = "F32", [TOKENS, KV_HEADS, HEAD_DIM], bytes(4 * TOKENS * KV_HEADS * HEAD_DIM)
         self.refused("zero everywhere", k=zeros, v=zeros)
         short = "F32", [TOKENS, KV_HEADS, HEAD_DIM], floats(cache_rows(1))[4:]
-        self.refused("no safetensors file", k=self.cached(1), v=short)
+        self.refused(f'the tensor "v" needs {4 * TOKENS * KV_HEADS * HEAD_DIM} bytes',
+                     k=self.cached(1), v=short)
+        strange = "F32", "many", b""
+        self.refused('the tensor "k" has no list of whole numbers as its "shape"', k=strange,
+                     v=strange)
+        self.refused('the tensor "k" is of no dtype; it has to be F16, BF16 or F32',
+                     k=(7, *self.cached(1)[1:]), v=self.cached(2))
 
     def test_refuses_what_is_no_input(self):
         text = self.file("text", "no tensors")

@@ -45,6 +45,21 @@ class SizeTest(CommandTest):
         save(folder / "model.safetensors", tensors)
         return folder
 
+    def test_a_kernel_that_is_refused_is_refused_in_whole(self):
+        """As heddle build says it: each reason with its place, value and what is allowed."""
+        path = self.file("config.json", json.dumps({
+            **CONFIG, "hidden_size": 70, "intermediate_size": 67, "head_dim": 16,
+            "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 64}}))
+        refused = [line.split("no kernel for ")[1]
+                   for line in self.heddle("build", path, "--target", "h200").err.splitlines()
+                   if "no kernel for qkv_proj: " in line]
+        self.assertGreater(len(refused), 1)
+        size = self.heddle("size", path, "--target", "h200", check=0).out
+        for line in refused:
+            name, reason = line.split(": ", 1)
+            self.assertIn(f"not counted: the workspace of {name}: no kernel on h200: {reason}\n",
+                          size)
+
     def test_config_folder_and_packed_folder_have_one_size(self):
         folder = self.write_model()
         packed = self.folder / "packed"

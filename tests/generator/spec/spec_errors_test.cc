@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "generator/spec/near_miss.h"
 #include "tests/generator/spec/spec_helpers.h"
@@ -8,14 +9,31 @@ namespace {
 
 TEST(SpecErrors, AllAtOnce) {
   const Error error =
-      parse_error(R"({"heddle":2,"shape":{"n":"x"},"weight":{"bits":4,"group_sise":128},)"
+      parse_error(R"({"heddle":2,"op":"gemm","shape":{"n":"x"},"weight":{"bits":4,"group_sise":128},)"
                   R"("activation":{"dtype":"fp61"}})");
   std::vector<std::string> found;
   for (const Problem& problem : error.problems()) found.push_back(problem.pointer);
   std::sort(found.begin(), found.end());
-  EXPECT_EQ(found, (std::vector<std::string>{"/activation/dtype", "/heddle", "/op", "/shape/k",
+  EXPECT_EQ(found, (std::vector<std::string>{"/activation/dtype", "/heddle", "/shape/k",
                                              "/shape/n", "/weight/group_sise"}));
   EXPECT_EQ(error.code(), "spec.invalid");
+}
+
+// What fields a spec has is not known before its operation is.
+TEST(SpecErrors, WithoutAnOperationNothingElseIsJudged) {
+  const std::string rest = R"("heddle":1,"shape":{"kv_heads":8,"head_dim":64},"kv":{}})";
+  for (const auto& [op, code, hint] :
+       {std::tuple{R"("op":"kv_apend",)", "spec.unknown_word", "did you mean \"kv_append\"?"},
+        std::tuple{R"("op":"wibble",)", "spec.unknown_word", ""},
+        std::tuple{R"("op":7,)", "spec.wrong_type", ""},
+        std::tuple{"", "spec.missing_field", ""}}) {
+    const Error error = parse_error("{" + std::string(op) + rest);
+    EXPECT_EQ(error.code(), code);
+    ASSERT_EQ(error.problems().size(), 1U) << error.what();
+    EXPECT_EQ(error.problems()[0].pointer, "/op");
+    EXPECT_EQ(error.problems()[0].hint, hint);
+    EXPECT_NE(error.problems()[0].allowed.find("\"row_transform\""), std::string::npos);
+  }
 }
 
 TEST(SpecErrors, MisspeltField) {

@@ -14,6 +14,7 @@
 #include "generator/model/layer_json.h"
 #include "generator/model/model_json.h"
 #include "generator/render/source_list.h"
+#include "generator/spec/error_place.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
@@ -69,18 +70,6 @@ void print_specs(const Model& model) {
   print(text + "\n]\n");
 }
 
-// One line for each problem. The planner puts the spec's name in front, where the report has its
-// own place for it.
-std::vector<std::string> reasons_of(const Error& error, const std::string& name) {
-  std::vector<std::string> reasons;
-  for (Problem problem : error.problems()) {
-    if (problem.message.rfind(name + ": ", 0) == 0) problem.message.erase(0, name.size() + 2);
-    const Error alone(error.category(), error.code(), std::vector<Problem>{std::move(problem)});
-    reasons.emplace_back(alone.what());
-  }
-  return reasons;
-}
-
 // The layers of the kernel have none on this target.
 void take_kernel(std::size_t kernel, const std::vector<std::string>& reasons, Model* model) {
   std::string reason;
@@ -105,7 +94,7 @@ void resolve_operations(const TunedTables& tables, Build* build) {
       build->operations.push_back({std::move(name), std::move(plan), {}, {}});
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw at_place(name, error);
-      build->unserved.push_back({name, reasons_of(error, name)});
+      build->unserved.push_back({name, problem_lines(error, name)});
       take_kernel(i, build->unserved.back().reasons, &build->model);
     }
   }

@@ -136,6 +136,7 @@ std::vector<BundleRequest> read_pairs(const std::string& argument, const std::st
     }
   }
   if (targets.empty()) {
+    if (argument != "-") read_model(argument, pack);  // what is no input at all is told first
     throw Error(ErrorCategory::kUsage, "tool.no_targets",
                 fmt::format("{} is no record, which would name its targets; name them with "
                             "--targets, for example --targets h200,a100",

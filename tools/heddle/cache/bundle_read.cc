@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -32,8 +34,43 @@ std::string gpus_text(const GpuNames& gpus) {
   return text.empty() ? "-" : text;
 }
 
-ordered_json entry_json(const EntryInfo& entry) {
+// The spec that the kernel was rendered for, as the banner of its CUDA text has it; empty where the
+// bundle holds no texts.
+std::string spec_in_banner(const std::string& source) {
+  constexpr std::string_view kLabel = "\n// spec:";
+  const std::size_t label = source.find(kLabel);
+  if (label == std::string::npos) return {};
+  const std::size_t begin = source.find_first_not_of(' ', label + kLabel.size());
+  return source.substr(begin, source.find('\n', begin) - begin);
+}
+
+// By the entry's id. Kernels that cannot be read are left to `heddle bundle verify`.
+std::map<std::string, std::string> specs_in(Bundle* bundle) {
+  std::map<std::string, std::string> specs;
+  bundle->for_each([&](const BundleEntry& entry) {
+    specs[entry.key.digests.id()] = spec_in_banner(entry.key.source);
+  });
+  return specs;
+}
+
+// A line for each spec, with how many kernels it has.
+std::string specs_text(const std::map<std::string, std::string>& specs) {
+  std::map<std::string, std::size_t> kernels;
+  for (const auto& [id, spec] : specs) ++kernels[spec];
+  std::string text;
+  for (const auto& [spec, count] : kernels) {
+    text += spec.empty() ? fmt::format(
+                               "{} of specs that the bundle, made with --no-source, does "
+                               "not name\n",
+                               count_text(count, "kernel"))
+                         : fmt::format("{} of {}\n", count_text(count, "kernel"), spec);
+  }
+  return text;
+}
+
+ordered_json entry_json(const EntryInfo& entry, const std::string& spec) {
   return {{"key", entry.id},
+          {"spec", spec.empty() ? ordered_json() : ordered_json::parse(spec, nullptr, false)},
           {"kernel", entry.kernel_name},
           {"arch", entry.arch},
           {"gpus", entry.gpus},
@@ -57,9 +94,13 @@ int list_bundle(const BundleFileOptions& options) {
   check_readable(&bundle, options.file);
   const TunedTables tables = read_tables(&bundle, options.file);
   const std::vector<EntryInfo> entries = bundle.list();
+  const std::map<std::string, std::string> specs = specs_in(&bundle);
   if (options.json) {
     auto rows = ordered_json::array();
-    for (const EntryInfo& entry : entries) rows.push_back(entry_json(entry));
+    for (const EntryInfo& entry : entries) {
+      const auto spec = specs.find(entry.id);
+      rows.push_back(entry_json(entry, spec == specs.end() ? std::string() : spec->second));
+    }
     print_json({{"bundle", options.file},
                 {"bytes", bundle.bytes()},
                 {"entries", rows},
@@ -79,7 +120,7 @@ int list_bundle(const BundleFileOptions& options) {
                    fmt::format("{}", entry.cubin_bytes), fmt::format("{}", entry.file_bytes),
                    entry.has_source ? "yes" : "no", entry.compiler, entry.id.substr(0, 16)});
   }
-  print((entries.empty() ? std::string() : table.text()) + tables_text(tables) +
+  print((entries.empty() ? std::string() : table.text()) + specs_text(specs) + tables_text(tables) +
         fmt::format("{}, {} bytes in {}\n", count_text(entries.size(), "kernel"), bundle.bytes(),
                     printable(options.file)));
   return kExitDone;

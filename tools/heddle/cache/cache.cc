@@ -69,7 +69,18 @@ ordered_json to_json(const EntryInfo& entry) {
           {"age_s", entry.age_s}};
 }
 
-std::string entries_text(const std::vector<EntryInfo>& entries, const std::string& root) {
+ordered_json to_json(const std::vector<VerifyReport::Problem>& problems) {
+  auto list = ordered_json::array();
+  for (const auto& [file, why] : problems) list.push_back({{"file", file}, {"why", why}});
+  return list;
+}
+
+void print_problems(const std::vector<VerifyReport::Problem>& problems) {
+  for (const auto& [file, why] : problems) print_problem(fmt::format("{}: {}", file, why));
+}
+
+std::string entries_text(const std::vector<EntryInfo>& entries, std::size_t unreadable,
+                         const std::string& root) {
   Table table({{"KERNEL"},
                {"ARCH"},
                {"CUBIN", Align::kRight},
@@ -84,19 +95,23 @@ std::string entries_text(const std::vector<EntryInfo>& entries, const std::strin
                    entry.id.substr(0, 16)});
   }
   return (entries.empty() ? std::string() : table.text()) +
+         (unreadable == 0 ? std::string() : fmt::format("{} cannot be read, ", unreadable)) +
          fmt::format("{} entries, {} bytes in {}\n", entries.size(), bytes, printable(root));
 }
 
 int list(const CacheCommandOptions& options) {
   DiskCache cache = open_cache(options);
-  const std::vector<EntryInfo> entries = cache.list();
-  if (!options.json) {
-    print(entries_text(entries, cache.root()));
-    return kExitDone;
+  std::vector<VerifyReport::Problem> unreadable;
+  const std::vector<EntryInfo> entries = cache.list(&unreadable);
+  if (options.json) {
+    auto rows = ordered_json::array();
+    for (const EntryInfo& entry : entries) rows.push_back(to_json(entry));
+    print_json({{"root", cache.root()}, {"entries", rows}, {"unreadable", to_json(unreadable)}});
+  } else {
+    print(entries_text(entries, unreadable.size(), cache.root()));
   }
-  auto rows = ordered_json::array();
-  for (const EntryInfo& entry : entries) rows.push_back(to_json(entry));
-  print_json({{"root", cache.root()}, {"entries", rows}});
+  flush_output();
+  print_problems(unreadable);
   return kExitDone;
 }
 
@@ -106,22 +121,16 @@ int verify(const CacheCommandOptions& options) {
   require_named_root(options, cache.root());
   const VerifyReport report = cache.verify();
   if (options.json) {
-    auto problems = ordered_json::array();
-    for (const auto& problem : report.problems) {
-      problems.push_back({{"file", problem.file}, {"why", problem.why}});
-    }
     print_json({{"root", cache.root()},
                 {"good", report.good},
                 {"damaged", report.damaged},
-                {"problems", problems}});
+                {"problems", to_json(report.problems)}});
   } else {
     print(fmt::format("{} good, {} damaged in {}\n", report.good, report.damaged,
                       printable(cache.root())));
   }
   flush_output();
-  for (const auto& problem : report.problems) {
-    print_problem(fmt::format("{}: {}", problem.file, problem.why));
-  }
+  print_problems(report.problems);
   return report.damaged == 0 ? kExitDone : kExitFailed;
 }
 
@@ -152,7 +161,8 @@ void add_cache_command(CLI::App& app, Action* action) {
   CLI::App* command = app.add_subcommand("cache", "List, verify or clear the compiled kernels");
   command->require_subcommand(1);
   command->footer("Example:\n  heddle cache list");
-  add_part(*command, action, "list", "List the entries", list);
+  add_part(*command, action, "list",
+           "List the entries, and those that cannot be read, which are no failure", list);
   add_part(
       *command, action, "verify",
       "Read every entry and check it; exit code 1 on damage, 2 if --cache or HEDDLE_CACHE names "

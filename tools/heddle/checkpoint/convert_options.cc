@@ -21,7 +21,7 @@ namespace {
 
 // Beside the tensors, where model hubs put it.
 ConfigFiles config_of(const ConvertCommandOptions& options) {
-  return options.config.empty() ? read_config_beside(config_beside(options.checkpoint))
+  return options.config.empty() ? read_config_beside(require_config_beside(options.checkpoint))
                                 : read_config_input(options.config);
 }
 

@@ -37,6 +37,29 @@ bool is_spec(std::string_view text) {
   return document.is_object() && (document.contains("heddle") || document.contains("op"));
 }
 
+// A hint names places in the document that holds the block as its member "kv"; others than those
+// inside of it are none of the block's.
+std::string hint_in_block(const std::string& hint) {
+  constexpr std::string_view kBelongs = "it belongs at ";
+  constexpr std::string_view kBlock = "/kv";
+  constexpr std::string_view kOr = " or ";
+  const std::size_t at = hint.find(kBelongs);
+  if (at == std::string::npos) return hint;
+  std::string places;
+  std::string_view rest = std::string_view(hint).substr(at + kBelongs.size());
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(kOr), rest.size());
+    const std::string_view place = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + kOr.size(), rest.size()));
+    if (!place.starts_with("/kv/")) continue;
+    places += (places.empty() ? std::string(kBelongs) : std::string(kOr));
+    places += place.substr(kBlock.size());
+  }
+  std::string inside = hint.substr(0, at) + places;
+  while (inside.ends_with(' ')) inside.pop_back();
+  return inside;
+}
+
 // The block stands in the config as its member "kv".
 Error of_option_or_config(const std::string& place, const Error& error) {
   std::vector<Problem> problems;
@@ -44,6 +67,7 @@ Error of_option_or_config(const std::string& place, const Error& error) {
     constexpr std::string_view kBlock = "/kv";
     const bool of_option = problem.pointer.rfind(kBlock, 0) == 0;
     const std::string where = of_option ? problem.pointer.substr(kBlock.size()) : problem.pointer;
+    if (of_option) problem.hint = hint_in_block(problem.hint);
     problem.pointer =
         fmt::format("{}{}{}", of_option ? "--kv" : place, where.empty() ? "" : ": ", where);
     problems.push_back(std::move(problem));
@@ -196,9 +220,9 @@ ModelPlace place_of(const std::string& argument) {
 // file that heddle repack wrote needs none.
 ConfigFiles config_of(const ModelPlace& place, const std::string& argument) {
   std::error_code none;
-  if (!place.tensors.empty() && !std::filesystem::exists(place.config, none) &&
-      is_packed(Checkpoint(place.tensors))) {
-    return {place.config, {}, {}, {}};
+  if (!place.tensors.empty() && !std::filesystem::exists(place.config, none)) {
+    if (is_packed(Checkpoint(place.tensors))) return {place.config, {}, {}, {}};
+    require_config_beside(place.tensors);
   }
   return place.config == argument ? read_config_input(argument) : read_config_beside(place.config);
 }
