@@ -90,7 +90,7 @@ std::string require_config_beside(const std::string& checkpoint) {
   std::string config = config_beside(checkpoint);
   std::error_code ignored;
   if (fs::exists(config, ignored)) return config;
-  throw Error(ErrorCategory::kFile, "checkpoint.no_config",
+  throw Error(ErrorCategory::kFile, "checkpoint.open",
               fmt::format("{} holds tensors that heddle repack did not write (its metadata has no "
                           "heddle.layout), and there is no {} to say how they are quantised: put "
                           "the model's config.json there, or name it with heddle repack --config "

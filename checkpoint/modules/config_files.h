@@ -24,7 +24,7 @@ struct ConfigFiles {
 // Where a checkpoint's config.json lies: in the folder, or beside the file.
 std::string config_beside(const std::string& checkpoint);
 
-// The same, where it is; throws Error(kFile, "checkpoint.no_config") with what to do where it is
+// The same, where it is; throws Error(kFile, "checkpoint.open") with what to do where it is
 // not. Precondition: heddle repack did not write the checkpoint.
 std::string require_config_beside(const std::string& checkpoint);
 

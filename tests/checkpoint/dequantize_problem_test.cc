@@ -8,7 +8,6 @@
 #include "checkpoint/modules/config.h"
 #include "checkpoint/output/convert.h"
 #include "tests/checkpoint/test_util.h"
-#include "tools/gpu_harness/operations/weight_ops/expected_weight.h"
 
 namespace heddle {
 namespace {

@@ -14,7 +14,6 @@
 #include "tests/emulator/kv_append_kernels.h"
 #include "tests/emulator/machine.h"
 #include "tests/emulator/query_reference.h"
-#include "tools/gpu_harness/operations/kv_append/expected.h"
 #include "tools/gpu_harness/operations/kv_append/problem.h"
 
 namespace heddle {

@@ -9,7 +9,7 @@
 
 #include "heddle/row_transform.h"
 #include "tools/gpu_harness/operations/row_transform/codes.h"
-#include "tools/gpu_harness/operations/row_transform/expected.h"
+#include "tools/gpu_harness/operations/row_transform/problem.h"
 
 namespace heddle {
 namespace {

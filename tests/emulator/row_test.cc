@@ -11,7 +11,7 @@
 #include "tests/emulator/row_cases.h"
 #include "tests/emulator/row_kernels.h"
 #include "tools/gpu_harness/operations/row_transform/codes.h"
-#include "tools/gpu_harness/operations/row_transform/expected.h"
+#include "tools/gpu_harness/operations/row_transform/problem.h"
 
 namespace heddle {
 namespace {

@@ -15,7 +15,6 @@
 #include "tests/emulator/weight_op_kernels.h"
 #include "tools/gpu_harness/operations/weight_ops/checkpoint_tensors.h"
 #include "tools/gpu_harness/operations/weight_ops/dequantize_problem.h"
-#include "tools/gpu_harness/operations/weight_ops/expected_weight.h"
 
 namespace heddle {
 namespace {

@@ -1,7 +1,5 @@
 // Dequantising on the GPU, bit for bit: every format, width, type, order and way of scaling, at
 // ragged shapes, with poisoned outputs and guard bands. Skips where there is no GPU.
-#include "tools/gpu_harness/operations/weight_ops/dequantize.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "checkpoint/files/checkpoint.h"
 #include "checkpoint/modules/config.h"
 #include "tests/gpu/operation_fixture.h"
+#include "tools/gpu_harness/operations/weight_ops/weight_ops.h"
 
 namespace heddle {
 namespace {

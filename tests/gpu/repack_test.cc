@@ -12,7 +12,7 @@
 #include "checkpoint/plan/fused_layer.h"
 #include "tests/checkpoint/test_util.h"
 #include "tests/gpu/operation_fixture.h"
-#include "tools/gpu_harness/operations/weight_ops/packing.h"
+#include "tools/gpu_harness/operations/weight_ops/weight_ops.h"
 
 namespace heddle {
 namespace {

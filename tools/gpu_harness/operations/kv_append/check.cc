@@ -9,7 +9,7 @@
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/kv_append/bench.h"
 #include "tools/gpu_harness/operations/kv_append/device.h"
-#include "tools/gpu_harness/operations/kv_append/expected.h"
+#include "tools/gpu_harness/operations/kv_append/problem.h"
 
 namespace heddle {
 

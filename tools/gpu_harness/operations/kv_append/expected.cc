@@ -1,5 +1,3 @@
-#include "tools/gpu_harness/operations/kv_append/expected.h"
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -10,6 +8,7 @@
 #include "generator/kv/head_norm.h"
 #include "generator/kv/rope.h"
 #include "heddle/target.h"
+#include "tools/gpu_harness/operations/kv_append/problem.h"
 
 namespace heddle {
 namespace {

@@ -75,6 +75,10 @@ KvProblem make_kv_problem(const KvAppendSpec& spec, const KvAppendShape& shape,
 // All bytes `poison`, but for the residual window, where the problem's old tokens are.
 KvImages kv_images(const KvProblem& problem, std::uint8_t poison);
 
+// Writes what kv_append must write into images of the tensors, by normalize_head(), rotate_row()
+// and quantize_kv(). Bytes that it must not touch stay.
+void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages& parts);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_KV_APPEND_PROBLEM_H_

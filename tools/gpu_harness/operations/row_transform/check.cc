@@ -11,7 +11,7 @@
 #include "tools/gpu_harness/harness.h"
 #include "tools/gpu_harness/operations/row_transform/bench.h"
 #include "tools/gpu_harness/operations/row_transform/codes.h"
-#include "tools/gpu_harness/operations/row_transform/expected.h"
+#include "tools/gpu_harness/operations/row_transform/problem.h"
 
 namespace heddle {
 

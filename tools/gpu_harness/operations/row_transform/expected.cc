@@ -1,5 +1,3 @@
-#include "tools/gpu_harness/operations/row_transform/expected.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "tools/gpu_harness/numbers/activated.h"
 #include "tools/gpu_harness/numbers/as_size.h"
 #include "tools/gpu_harness/operations/row_transform/codes.h"
+#include "tools/gpu_harness/operations/row_transform/problem.h"
 
 namespace heddle {
 namespace {

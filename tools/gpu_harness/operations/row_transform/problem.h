@@ -3,6 +3,7 @@
 #define HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_ROW_TRANSFORM_PROBLEM_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "heddle/spec.h"
@@ -47,6 +48,15 @@ struct WrittenRows {
 
   bool operator==(const WrittenRows& other) const = default;
 };
+
+ExpectedRows expected_rows(const RowTransformSpec& spec, const RowProblem& problem);
+
+// The first output that is wrong, in words; empty if there is none. `worst`, if not null, is the
+// largest share of its tolerance that an output has used; of 8 bits by how many codes one is away
+// from that of FP64.
+std::string fault_of_rows(const RowTransformSpec& spec, const RowProblem& problem,
+                          const ExpectedRows& expected, const WrittenRows& written,
+                          double* worst = nullptr);
 
 }  // namespace heddle
 

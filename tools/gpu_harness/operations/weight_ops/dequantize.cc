@@ -1,6 +1,4 @@
 // dequantize: W must have the expected bits, and is timed beside a plain copy of the same buffers.
-#include "tools/gpu_harness/operations/weight_ops/dequantize.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/weight_ops/dequantize_problem.h"
 #include "tools/gpu_harness/operations/weight_ops/device_source.h"
-#include "tools/gpu_harness/operations/weight_ops/expected_weight.h"
+#include "tools/gpu_harness/operations/weight_ops/weight_ops.h"
 #include "tools/gpu_harness/timing/rotation.h"
 #include "tools/gpu_harness/timing/stream.h"
 

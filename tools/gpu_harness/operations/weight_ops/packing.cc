@@ -1,7 +1,5 @@
 // repack and quantize_weight: their bytes must be those that the host packs, and they are timed
 // beside a plain copy of as many bytes.
-#include "tools/gpu_harness/operations/weight_ops/packing.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "heddle/weight_kernels.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/weight_ops/device_source.h"
+#include "tools/gpu_harness/operations/weight_ops/weight_ops.h"
 #include "tools/gpu_harness/timing/rotation.h"
 #include "tools/gpu_harness/timing/stream.h"
 
