@@ -9,7 +9,7 @@
 
 #include "heddle/kv_cache.h"
 #include "heddle/spec.h"
-#include "tools/gpu_harness/operations/decode_attention/problem.h"
+#include "tools/gpu_harness/operations/decode_attention/input.h"
 
 namespace heddle {
 
