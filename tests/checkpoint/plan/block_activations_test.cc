@@ -10,7 +10,7 @@
 #include "checkpoint/modules/config_files.h"
 #include "checkpoint/output/convert.h"
 #include "heddle/weights.h"
-#include "tests/checkpoint/block_cases.h"
+#include "tests/checkpoint/plan/block_cases.h"
 
 namespace heddle {
 namespace {
