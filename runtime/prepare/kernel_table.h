@@ -3,20 +3,20 @@
 // Every spec is, on each device, in one of four states. Its final kernel serves every M as well as
 // can be; a stand-in, if there is one, serves them until then:
 //
-//   state   | final kernel | in the background | what launches get
-//   --------+--------------+-------------------+-----------------------------------------------
-//   none    | none         | nothing           | nothing
-//   making  | none         | queued or running | the stand-in
-//   failed  | none         | has thrown        | the stand-in
-//   ready   | there        | nothing           | the final kernel; captures keep a stand-in
+//   state  | final kernel | in the background | what launches get
+//   -------+--------------+-------------------+----------------------------------------------
+//   none   | none         | nothing           | nothing
+//   making | none         | queued or running | the stand-in
+//   failed | none         | has thrown        | the stand-in
+//   ready  | there        | nothing           | the final kernel; a capture keeps its stand-in
 //
-//   event                                     | from         | to     | told by
-//   ------------------------------------------+--------------+--------+---------------------
-//   a call has made all of its kernels        | any          | ready  | finish()
-//   a call has made the urgent ones alone     | none, failed | making | begin()
-//   a request() tries again what has failed   | failed       | making | begin()
-//   the background has made the others        | making       | ready  | finish()
-//   it throws or ends, or the Runtime does    | making       | failed | the request's future
+//   event                                                 | from         | to     | told by
+//   ------------------------------------------------------+--------------+--------+---------------
+//   a call has made all of its kernels                    | any          | ready  | finish()
+//   a call has made the urgent ones and leaves the others | none, failed | making | begin()
+//   a request() tries again what has failed               | failed       | making | begin()
+//   the background has made the others                    | making       | ready  | finish()
+//   it throws, is cancelled, or the Runtime is destroyed  | making       | failed | State::result
 //
 // Nothing leaves the state ready, whose kernel is the first that finish() is given. Where a call
 // has finished what the background is making, the background finds that and makes nothing.
@@ -47,8 +47,9 @@ class KernelTable {
  public:
   // What there is of a spec on a device.
   struct Entry {
-    std::optional<Kernel> kernel;
-    Request request;  // the last that was begun, for good where it has given stand-ins; may be null
+    std::optional<Kernel> kernel;  // the final one
+    // The last that was begun. It stays: captures may have its stand-in. Null: none was.
+    Request request;
   };
 
   // Whether any device has an entry of the spec.
@@ -68,11 +69,10 @@ class KernelTable {
   // What request() returns; in the states none and failed first what `begin` makes, so that of
   // several callers only one begins any work.
   Request begin(cuda::CUdevice device, const Spec& spec, const Begin& begin);
-  // The request that serves the spec: one that has ended well if it is ready. Null in the state
-  // none.
+  // The request that serves the spec; null in the state none.
   Request request(cuda::CUdevice device, const Spec& spec);
 
-  // A request of `result`, whose captures are those of with `failed`, if that is not null.
+  // With the stand-in and the captures of `failed`, if that is not null.
   Request new_request(std::shared_future<Kernel> result,
                       const KernelRequest::State* failed = nullptr) const;
   Request ready_request(const Kernel& kernel) const;

@@ -3,6 +3,8 @@
 #define HEDDLE_TESTS_RUNTIME_PREPARE_PREPARE_FIRST_H_
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,7 @@ class PrepareFirst : public FakeDevice {
  protected:
   void SetUp() override {
     FakeDevice::SetUp();
+    if (IsSkipped()) return;
     options_.jobs = 1;
     // What is compiled in the background tells so, and waits for the test.
     options_.log = [this](LogLevel level, std::string_view text) {
@@ -39,9 +42,18 @@ class PrepareFirst : public FakeDevice {
       ++made_;
       if (urgent_made_) barrier_.pass();
     };
+    runtime_ = std::make_unique<Runtime>(options_);
+    context_.emplace();
+    stream_.emplace();
+  }
+  void TearDown() override {
+    stream_.reset();
+    context_.reset();
+    runtime_.reset();
+    FakeDevice::TearDown();
   }
   // Prepares, with the background held up at its first kernel. Precondition: it is idle.
-  Preparation prepare_and_hold(Runtime& runtime, const std::vector<Spec>& specs,
+  Preparation prepare_and_hold(const std::vector<Spec>& specs,
                                const std::vector<MRange>& urgent = {{1, 8}}) {
     urgent_made_ = false;
     barrier_.shut();
@@ -51,18 +63,24 @@ class PrepareFirst : public FakeDevice {
       if (done == total) urgent_made_ = true;
       return true;
     };
-    Preparation preparation = runtime.prepare(specs, urgent, tell);
+    Preparation preparation = runtime_->prepare(specs, urgent, tell);
     EXPECT_GT(told, 0U);
     return preparation;
   }
-  Plan final_plan(Runtime& runtime, const Spec& spec) {
-    return resolve(spec, runtime.device_target(), runtime.tuned_tables());
+  Plan final_plan(const Spec& spec) {
+    return resolve(spec, runtime_->device_target(), runtime_->tuned_tables());
   }
+  std::string last_name(const Spec& spec) { return final_plan(spec).kernels.back().name; }
 
+  const Spec spec_ = wide_spec();
   Barrier barrier_;
   std::atomic<bool> urgent_made_{false};
   std::atomic<int> made_{0};  // by the compiler
   std::vector<std::string> errors_;
+  // An engine, made last and ended first.
+  std::unique_ptr<Runtime> runtime_;
+  std::optional<EngineContext> context_;
+  std::optional<EngineStream> stream_;
 };
 
 }  // namespace heddle::testing

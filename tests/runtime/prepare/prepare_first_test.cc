@@ -14,7 +14,6 @@ namespace {
 
 using testing::code_of;
 using testing::dequantize_spec;
-using testing::EngineContext;
 using testing::EngineStream;
 using testing::kMostM;
 using testing::memory;
@@ -24,19 +23,15 @@ using testing::wide_spec;
 class PrepareFirstTest : public testing::PrepareFirst {};
 
 TEST_F(PrepareFirstTest, UrgentMHaveTheirFinalKernelsAndOthersAreServed) {
-  Runtime runtime(options_);
-  const EngineContext context;
-  EngineStream stream;
-  const Spec spec = wide_spec();
-  const Plan plan = final_plan(runtime, spec);
+  const Plan plan = final_plan(spec_);
   ASSERT_GT(plan.kernels.size(), 2U);
-  const Preparation preparation = prepare_and_hold(runtime, {spec});
+  const Preparation preparation = prepare_and_hold({spec_});
   const KernelRequest& request = preparation.requests().at(0);
   EXPECT_FALSE(request.ready());
   EXPECT_FALSE(preparation.status().ended);
   EXPECT_GT(preparation.status().total, 0U);
-  const Kernel before = request.kernel(stream.get());
-  EXPECT_EQ(before.plan().spec.canonical_json(), spec.canonical_json());
+  const Kernel before = request.kernel(stream_->get());
+  EXPECT_EQ(before.plan().spec.canonical_json(), spec_.canonical_json());
   for (const std::int64_t m : {1, 8}) {
     EXPECT_EQ(name_for(before, m), plan.kernels[plan.kernel_for(m)].name);
   }
@@ -48,7 +43,7 @@ TEST_F(PrepareFirstTest, UrgentMHaveTheirFinalKernelsAndOthersAreServed) {
     args.y = memory(0x30000);
     args.workspace = memory(0x40000);
     args.m = m;
-    GemmKernel(before).launch(args, stream.get());
+    GemmKernel(before).launch(args, stream_->get());
     EXPECT_EQ(fake::launches().back().kernel, name_for(before, m));
   }
   barrier_.open();
@@ -57,20 +52,17 @@ TEST_F(PrepareFirstTest, UrgentMHaveTheirFinalKernelsAndOthersAreServed) {
   const PreparationStatus status = preparation.status();
   EXPECT_TRUE(status.ended);
   EXPECT_EQ(status.done, status.total);
-  const Kernel after = request.kernel(stream.get());
+  const Kernel after = request.kernel(stream_->get());
   for (const std::int64_t m : {std::int64_t{1}, std::int64_t{9}, std::int64_t{33}, kMostM}) {
     EXPECT_EQ(name_for(after, m), plan.kernels[plan.kernel_for(m)].name);
   }
-  EXPECT_EQ(&runtime.kernel(spec).plan(), &after.plan()) << "and is prepared";
-  EXPECT_EQ(&runtime.prepare({spec})[0].plan(), &after.plan());
+  EXPECT_EQ(&runtime_->kernel(spec_).plan(), &after.plan()) << "and is prepared";
+  EXPECT_EQ(&runtime_->prepare({spec_})[0].plan(), &after.plan());
 }
 
 TEST_F(PrepareFirstTest, NothingIsCompiledOrLoadedTwice) {
-  Runtime runtime(options_);
-  const EngineContext context;
-  const Spec spec = wide_spec();
-  const Plan plan = final_plan(runtime, spec);
-  const Preparation preparation = prepare_and_hold(runtime, {spec, spec});
+  const Plan plan = final_plan(spec_);
+  const Preparation preparation = prepare_and_hold({spec_, spec_});
   EXPECT_EQ(preparation.requests().size(), 2U);
   barrier_.open();
   preparation.wait();
@@ -80,19 +72,16 @@ TEST_F(PrepareFirstTest, NothingIsCompiledOrLoadedTwice) {
 }
 
 TEST_F(PrepareFirstTest, WorkspacesDoForBoth) {
-  Runtime runtime(options_);
-  const EngineContext context;
-  EngineStream stream;
   // Few rows, of a long K: the final kernels of many tokens share K by way of the workspace.
   constexpr std::int64_t kManyTokens = 300;
   GemmSpec gemm;
   gemm.shape = {1024, 8192, 1, kManyTokens};
   gemm.weight.zero_point = ZeroPoint::kInt;
   const Spec spec = Spec::from_gemm(gemm);
-  const Plan plan = final_plan(runtime, spec);
+  const Plan plan = final_plan(spec);
   ASSERT_GT(plan.max_workspace_bytes(), 0U);
-  const Preparation preparation = prepare_and_hold(runtime, {spec});
-  const GemmKernel before(preparation.requests()[0].kernel(stream.get()));
+  const Preparation preparation = prepare_and_hold({spec});
+  const GemmKernel before(preparation.requests()[0].kernel(stream_->get()));
   barrier_.open();
   const GemmKernel after(preparation.requests()[0].wait());
   EXPECT_LT(before.plan().max_workspace_bytes(), plan.max_workspace_bytes());
@@ -106,58 +95,41 @@ TEST_F(PrepareFirstTest, WorkspacesDoForBoth) {
 }
 
 TEST_F(PrepareFirstTest, ACaptureKeepsWhatItBeganWith) {
-  Runtime runtime(options_);
-  const EngineContext context;
   EngineStream early, eager;
-  const Spec spec = wide_spec();
-  const Preparation preparation = prepare_and_hold(runtime, {spec});
+  const Preparation preparation = prepare_and_hold({spec_});
   early.begin_capture();
-  const Kernel general = runtime.kernel(spec, early.get());
+  const Kernel general = runtime_->kernel(spec_, early.get());
   EXPECT_EQ(&general.plan(), &preparation.requests()[0].kernel(early.get()).plan());
-  EXPECT_EQ(&general.plan(), &runtime.request(spec).kernel(early.get()).plan());
+  EXPECT_EQ(&general.plan(), &runtime_->request(spec_).kernel(early.get()).plan());
   barrier_.open();
   preparation.wait();
-  EXPECT_NE(&general.plan(), &runtime.kernel(spec, eager.get()).plan()) << "it has changed over";
-  EXPECT_EQ(&general.plan(), &runtime.kernel(spec, early.get()).plan()) << "not where it began";
+  EXPECT_NE(&general.plan(), &runtime_->kernel(spec_, eager.get()).plan()) << "it has changed over";
+  EXPECT_EQ(&general.plan(), &runtime_->kernel(spec_, early.get()).plan()) << "not where it began";
   EXPECT_TRUE(early.end_capture()) << "the background loads code in spite of it";
-  EXPECT_NE(&general.plan(), &runtime.kernel(spec, early.get()).plan());
+  EXPECT_NE(&general.plan(), &runtime_->kernel(spec_, early.get()).plan());
 }
 
 TEST_F(PrepareFirstTest, WhatTheCacheHasIsThereAtOnce) {
-  const EngineContext context;
-  const Spec spec = wide_spec();
-  {
-    Runtime runtime(options_);
-    runtime.build(render_all(final_plan(runtime, spec)));
-  }
+  Runtime(options_).build(render_all(final_plan(spec_)));
   const int compiled = made_.load();
-  Runtime runtime(options_);
-  const Preparation preparation = runtime.prepare({spec}, {{1, 8}});
+  const Preparation preparation = runtime_->prepare({spec_}, {{1, 8}});
   EXPECT_TRUE(preparation.requests()[0].ready());
   EXPECT_TRUE(preparation.status().ended);
   EXPECT_EQ(preparation.status().total, 0U);
   EXPECT_EQ(made_, compiled) << "nor a general kernel";
   options_.strict = true;
   Runtime strict(options_);
-  EXPECT_TRUE(strict.prepare({spec}, {{1, 8}}).status().ended);
+  EXPECT_TRUE(strict.prepare({spec_}, {{1, 8}}).status().ended);
 }
 
 TEST_F(PrepareFirstTest, FoundKernelsServeTheirOwnM) {
-  const EngineContext context;
-  const Spec spec = wide_spec();
-  std::string last;
-  {
-    Runtime runtime(options_);
-    const Plan plan = final_plan(runtime, spec);
-    runtime.build({render(plan, plan.kernels.size() - 1)});
-    last = plan.kernels.back().name;
-  }
-  Runtime runtime(options_);
-  const Plan plan = final_plan(runtime, spec);
-  const Preparation preparation = prepare_and_hold(runtime, {spec});
+  const Plan plan = final_plan(spec_);
+  Runtime(options_).build({render(plan, plan.kernels.size() - 1)});
+  const Preparation preparation = prepare_and_hold({spec_});
   const Kernel meanwhile = preparation.requests()[0].kernel(nullptr);
-  EXPECT_EQ(name_for(meanwhile, kMostM), last);
-  EXPECT_EQ(name_for(meanwhile, 17), last) << "it serves fewer tokens, too: no general kernel";
+  EXPECT_EQ(name_for(meanwhile, kMostM), last_name(spec_));
+  EXPECT_EQ(name_for(meanwhile, 17), last_name(spec_))
+      << "it serves fewer tokens, too: no general kernel";
   barrier_.open();
   preparation.wait();
   EXPECT_EQ(made_, static_cast<int>(plan.kernel_count()));
@@ -166,7 +138,6 @@ TEST_F(PrepareFirstTest, FoundKernelsServeTheirOwnM) {
 TEST_F(PrepareFirstTest, StrictRuntimesNeedAll) {
   options_.strict = true;
   Runtime runtime(options_);
-  const EngineContext context;
   std::string what;
   EXPECT_EQ(code_of(
                 [&] {
@@ -178,19 +149,15 @@ TEST_F(PrepareFirstTest, StrictRuntimesNeedAll) {
 }
 
 TEST_F(PrepareFirstTest, OperationsWithoutMAreUrgent) {
-  Runtime runtime(options_);
-  const EngineContext context;
-  const Preparation preparation = runtime.prepare({dequantize_spec()}, {{1, 8}});
+  const Preparation preparation = runtime_->prepare({dequantize_spec()}, {{1, 8}});
   EXPECT_TRUE(preparation.requests()[0].ready());
 }
 
 TEST_F(PrepareFirstTest, EverySpecMayHaveARangeOfItsOwn) {
-  Runtime runtime(options_);
-  const EngineContext context;
   const std::vector<Spec> specs = {wide_spec(256), wide_spec(512)};
-  const Preparation preparation = prepare_and_hold(runtime, specs, {{1, 8}, {40, kMostM}});
+  const Preparation preparation = prepare_and_hold(specs, {{1, 8}, {40, kMostM}});
   const auto has_final = [&](std::size_t spec, std::int64_t m) {
-    const Plan plan = final_plan(runtime, specs[spec]);
+    const Plan plan = final_plan(specs[spec]);
     return name_for(preparation.requests()[spec].kernel(nullptr), m) ==
            plan.kernels[plan.kernel_for(m)].name;
   };
@@ -204,26 +171,21 @@ TEST_F(PrepareFirstTest, EverySpecMayHaveARangeOfItsOwn) {
 }
 
 TEST_F(PrepareFirstTest, RangesThatAreNoneAreRefused) {
-  Runtime runtime(options_);
-  const EngineContext context;
-  const Spec spec = wide_spec();
   for (const std::vector<MRange>& urgent :
        {std::vector<MRange>{}, {{1, 8}, {1, 8}, {1, 8}}, {{0, 8}}, {{8, 7}}, {{-4, -1}}}) {
-    EXPECT_EQ(code_of([&] { runtime.prepare({spec, spec}, urgent); }), "runtime.urgent");
+    EXPECT_EQ(code_of([&] { runtime_->prepare({spec_, spec_}, urgent); }), "runtime.urgent");
   }
   EXPECT_EQ(made_, 0);
 }
 
 TEST_F(PrepareFirstTest, RangesThatNoSpecHasAreRefusedByName) {
-  Runtime runtime(options_);
-  const EngineContext context;
   GemmSpec prefill = wide_spec(512).gemm();
   prefill.shape.m_min = 32;
   const std::vector<Spec> specs = {wide_spec(), Spec::from_gemm(prefill)};
   for (const std::vector<MRange>& urgent :
        {std::vector<MRange>{{kMostM + 1, kMostM + 9}}, {{1, 8}, {1, 31}}}) {
     std::string what;
-    EXPECT_EQ(code_of([&] { runtime.prepare(specs, urgent); }, &what), "runtime.urgent");
+    EXPECT_EQ(code_of([&] { runtime_->prepare(specs, urgent); }, &what), "runtime.urgent");
     EXPECT_NE(
         what.find("specs[1]: /shape/m: the urgent range " + std::to_string(urgent.back().min) +
                   " to " + std::to_string(urgent.back().max)),
@@ -233,17 +195,13 @@ TEST_F(PrepareFirstTest, RangesThatNoSpecHasAreRefusedByName) {
   }
   EXPECT_EQ(made_, 0);
   // What is urgent of one spec may be outside of another's, where the range is for all.
-  EXPECT_NO_THROW(runtime.prepare(specs, {{1, 8}}).wait());
-  EXPECT_NO_THROW(runtime.prepare({dequantize_spec(), specs[1]}, {{1, 1}, {1, 32}}).wait());
+  EXPECT_NO_THROW(runtime_->prepare(specs, {{1, 8}}).wait());
+  EXPECT_NO_THROW(runtime_->prepare({dequantize_spec(), specs[1]}, {{1, 1}, {1, 32}}).wait());
 }
 
 TEST_F(PrepareFirstTest, SpecsAreRecordedOnce) {
   options_.record_file = (folder_.path() / "record").string();
-  {
-    Runtime runtime(options_);
-    const EngineContext context;
-    runtime.prepare({wide_spec(), wide_spec()}, {{1, 8}}).wait();
-  }
+  Runtime(options_).prepare({wide_spec(), wide_spec()}, {{1, 8}}).wait();
   std::ifstream file(options_.record_file);
   std::string line;
   int lines = 0;
