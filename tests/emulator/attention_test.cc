@@ -3,6 +3,7 @@
 
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/attention_fixture.h"
+#include "tests/emulator/case_names.h"
 
 namespace heddle {
 namespace {
@@ -32,11 +33,8 @@ TEST_P(EmulatedAttention, OfLessThanThereAreBlocksFor) {
   launch({0, 5}, {{most_blocks(), 1}, {6, 2}});
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedAttention,
-                         testing::Range<std::size_t>(0, attention_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return attention_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedAttention, numbers_of<attention_cases>(),
+                         name_of<attention_cases>);
 
 }  // namespace
 }  // namespace heddle

@@ -1,7 +1,6 @@
-#include "tests/emulator/bulk_cases.h"
-
 #include <utility>
 
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/scaled_gemm.h"
 #include "tests/gemm_tile.h"

@@ -1,8 +1,9 @@
 // The kernels fed by bulk copies, run on the CPU, against FP64.
 #include <gtest/gtest.h>
 
-#include "tests/emulator/bulk_cases.h"
 #include "tests/emulator/bulk_kernels.h"
+#include "tests/emulator/case_names.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/gemm_check.h"
 #include "tests/emulator/interleavings.h"
 
@@ -24,10 +25,7 @@ TEST_P(EmulatedBulk, ComputesTheProduct) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBulk, testing::Range<std::size_t>(0, bulk_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return bulk_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBulk, numbers_of<bulk_cases>(), name_of<bulk_cases>);
 
 }  // namespace
 }  // namespace heddle

@@ -1,10 +1,9 @@
-#include "tests/emulator/byte_tiles_cases.h"
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "tests/byte_gemm.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/gemm_tile.h"

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/emulator/byte_tiles_cases.h"
 #include "tests/emulator/byte_tiles_kernels.h"
+#include "tests/emulator/case_names.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/gemm_check.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
-#include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
 
 namespace heddle {
@@ -36,11 +36,7 @@ TEST(EmulatedByteTilesAsWgmma, HaveTheSameBits) {
     if (!one.as_wgmma) continue;
     SCOPED_TRACE(one.name);
     const WgmmaCase& wgmma = wgmma_bytes_cases()[*one.as_wgmma];
-    const WgmmaRun run(wgmma, [&](const GemmProblem::Buffers& b, const WgmmaArguments& a) {
-      wgmma_bytes_kernels[*one.as_wgmma](a.tokens, b.weights, b.x_scales, b.x_zero_points, b.y,
-                                         b.bias, b.residual, a.workspace, a.shape, a.m,
-                                         a.shared_tiles);
-    });
+    const WgmmaRun run = wgmma_bytes_run(wgmma, wgmma_bytes_kernels[*one.as_wgmma]);
     const std::int64_t m = wgmma.tokens.back();
     std::vector<std::uint8_t> expected;
     ASSERT_NO_FATAL_FAILURE(run.launch(m, wgmma.shares(run.plan(), m), &expected));
@@ -52,11 +48,8 @@ TEST(EmulatedByteTilesAsWgmma, HaveTheSameBits) {
   EXPECT_EQ(compared, 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedByteTiles,
-                         testing::Range<std::size_t>(0, byte_tiles_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return byte_tiles_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedByteTiles, numbers_of<byte_tiles_cases>(),
+                         name_of<byte_tiles_cases>);
 
 }  // namespace
 }  // namespace heddle

@@ -3,11 +3,8 @@
 #include <utility>
 
 #include "tests/byte_gemm.h"
-#include "tests/emulator/bulk_cases.h"
-#include "tests/emulator/gemv_cases.h"
-#include "tests/emulator/mma_cases.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
-#include "tests/emulator/stream_cases.h"
 #include "tests/gemm_tile.h"
 
 namespace heddle {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/case_names.h"
 #include "tests/emulator/codes_cases.h"
 #include "tests/emulator/codes_kernels.h"
 #include "tests/emulator/gemm_check.h"
@@ -14,11 +15,6 @@
 
 namespace heddle {
 namespace {
-
-template <class Cases>
-auto numbers(const Cases& cases) {
-  return testing::Range<std::size_t>(0, cases.size());
-}
 
 class EmulatedCodes : public testing::TestWithParam<std::size_t> {};
 TEST_P(EmulatedCodes, AreThoseOfTheProduct) {
@@ -109,20 +105,17 @@ TEST_P(EmulatedBlocksCodes, AreThoseOfTheProduct) {
   }).launch_all();
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedCodes, numbers(codes_cases()),
-                         [](const auto& info) { return codes_cases()[info.param].name; });
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBulkCodes, numbers(codes_bulk_cases()),
-                         [](const auto& info) { return codes_bulk_cases()[info.param].name; });
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedByteTilesCodes, numbers(codes_byte_tiles_cases()),
-                         [](const auto& info) {
-                           return codes_byte_tiles_cases()[info.param].name;
-                         });
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaCodes, numbers(codes_wgmma_cases()),
-                         [](const auto& info) { return codes_wgmma_cases()[info.param].name; });
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBytesCodes, numbers(codes_bytes_cases()),
-                         [](const auto& info) { return codes_bytes_cases()[info.param].name; });
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBlocksCodes, numbers(codes_blocks_cases()),
-                         [](const auto& info) { return codes_blocks_cases()[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedCodes, numbers_of<codes_cases>(), name_of<codes_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBulkCodes, numbers_of<codes_bulk_cases>(),
+                         name_of<codes_bulk_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedByteTilesCodes, numbers_of<codes_byte_tiles_cases>(),
+                         name_of<codes_byte_tiles_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaCodes, numbers_of<codes_wgmma_cases>(),
+                         name_of<codes_wgmma_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBytesCodes, numbers_of<codes_bytes_cases>(),
+                         name_of<codes_bytes_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedBlocksCodes, numbers_of<codes_blocks_cases>(),
+                         name_of<codes_blocks_cases>);
 
 }  // namespace
 }  // namespace heddle

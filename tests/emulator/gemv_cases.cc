@@ -1,9 +1,8 @@
-#include "tests/emulator/gemv_cases.h"
-
 #include <tuple>
 #include <utility>
 
 #include "generator/families/gemm_family.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/scaled_gemm.h"
 #include "tests/plain_weight.h"

@@ -1,8 +1,9 @@
 // The kernels for one token, run on the CPU, against FP64.
 #include <gtest/gtest.h>
 
+#include "tests/emulator/case_names.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/gemm_check.h"
-#include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/gemv_kernels.h"
 #include "tests/emulator/interleavings.h"
 
@@ -17,10 +18,7 @@ TEST_P(EmulatedGemv, ComputesTheProduct) {
   check_gemm(plan, problem, thread_of(gemv_kernels[GetParam()]), 1, interleavings());
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedGemv, testing::Range<std::size_t>(0, gemv_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return gemv_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedGemv, numbers_of<gemv_cases>(), name_of<gemv_cases>);
 
 }  // namespace
 }  // namespace heddle

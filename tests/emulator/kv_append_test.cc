@@ -8,6 +8,7 @@
 #include "generator/decode/float16.h"
 #include "generator/kv/kv_rule.h"
 #include "runtime/launch/kv_append_launch.h"
+#include "tests/emulator/case_names.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/interleavings.h"
 #include "tests/emulator/kv_append_cases.h"
@@ -236,11 +237,8 @@ TEST_P(EmulatedKvAppend, OneByOneIsTheSameAsAtOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedKvAppend,
-                         testing::Range<std::size_t>(0, kv_append_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return kv_append_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedKvAppend, numbers_of<kv_append_cases>(),
+                         name_of<kv_append_cases>);
 
 }  // namespace
 }  // namespace heddle

@@ -1,9 +1,8 @@
-#include "tests/emulator/mma_cases.h"
-
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/scaled_gemm.h"
 #include "tests/gemm_tile.h"

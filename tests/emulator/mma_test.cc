@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "generator/families/family.h"
+#include "tests/emulator/case_names.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/gemm_check.h"
 #include "tests/emulator/interleavings.h"
-#include "tests/emulator/mma_cases.h"
 
 namespace heddle {
 namespace {
@@ -37,10 +38,7 @@ TEST(EmulatedMmaOfMoreTokens, ComputesTheProduct) {
   EXPECT_GE(checked, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedMma, testing::Range<std::size_t>(0, mma_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return mma_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedMma, numbers_of<mma_cases>(), name_of<mma_cases>);
 
 }  // namespace
 }  // namespace heddle

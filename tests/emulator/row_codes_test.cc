@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/operations/row_transform/codes.h"
 #include "tools/gpu_harness/operations/row_transform/problem.h"
 

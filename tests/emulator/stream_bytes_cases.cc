@@ -1,9 +1,8 @@
-#include "tests/emulator/stream_bytes_cases.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "tests/byte_gemm.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 

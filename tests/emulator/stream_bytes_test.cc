@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/emulator/case_names.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/gemm_check.h"
-#include "tests/emulator/stream_bytes_cases.h"
 #include "tests/emulator/stream_bytes_kernels.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
-#include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
 
 namespace heddle {
@@ -36,11 +36,7 @@ TEST(EmulatedStreamBytesAsWgmma, HaveTheSameBits) {
     if (!one.as_wgmma) continue;
     SCOPED_TRACE(one.name);
     const WgmmaCase& wgmma = wgmma_decoded_cases()[*one.as_wgmma];
-    const WgmmaRun run(wgmma, [&](const GemmProblem::Buffers& b, const WgmmaArguments& a) {
-      wgmma_decoded_kernels[*one.as_wgmma](a.tokens, b.weights, b.x_scales, b.x_zero_points, b.y,
-                                           b.bias, b.residual, a.workspace, a.shape, a.m,
-                                           a.shared_tiles);
-    });
+    const WgmmaRun run = wgmma_bytes_run(wgmma, wgmma_decoded_kernels[*one.as_wgmma]);
     const std::int64_t m = one.spec.shape.m_max;
     std::vector<std::uint8_t> expected;
     ASSERT_NO_FATAL_FAILURE(run.launch(m, wgmma.shares(run.plan(), m), &expected));
@@ -54,11 +50,8 @@ TEST(EmulatedStreamBytesAsWgmma, HaveTheSameBits) {
   EXPECT_EQ(compared, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedStreamBytes,
-                         testing::Range<std::size_t>(0, stream_bytes_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return stream_bytes_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedStreamBytes, numbers_of<stream_bytes_cases>(),
+                         name_of<stream_bytes_cases>);
 
 }  // namespace
 }  // namespace heddle

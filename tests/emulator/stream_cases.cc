@@ -1,8 +1,7 @@
-#include "tests/emulator/stream_cases.h"
-
 #include <tuple>
 #include <utility>
 
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/emulator/scaled_gemm.h"
 #include "tests/plain_weight.h"

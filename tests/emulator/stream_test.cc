@@ -1,9 +1,10 @@
 // The streaming GEMM's kernels, run on the CPU, against FP64.
 #include <gtest/gtest.h>
 
+#include "tests/emulator/case_names.h"
+#include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/gemm_check.h"
 #include "tests/emulator/interleavings.h"
-#include "tests/emulator/stream_cases.h"
 
 namespace heddle {
 namespace {
@@ -20,11 +21,7 @@ TEST_P(EmulatedStream, ComputesTheProduct) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedStream,
-                         testing::Range<std::size_t>(0, stream_cases().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                           return stream_cases()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedStream, numbers_of<stream_cases>(), name_of<stream_cases>);
 
 }  // namespace
 }  // namespace heddle

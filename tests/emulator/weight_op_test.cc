@@ -9,6 +9,7 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
+#include "tests/emulator/case_names.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
 #include "tests/emulator/weight_op_cases.h"
@@ -74,9 +75,7 @@ TEST_P(EmulatedRepack, GivesTheBytesOfTheHost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedRepack,
-                         testing::Range<std::size_t>(0, repack_cases().size()),
-                         [](const auto& info) { return repack_cases()[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedRepack, numbers_of<repack_cases>(), name_of<repack_cases>);
 
 class EmulatedQuantize : public testing::TestWithParam<std::size_t> {};
 
@@ -108,9 +107,8 @@ TEST_P(EmulatedQuantize, GivesTheBytesOfTheHost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedQuantize,
-                         testing::Range<std::size_t>(0, quantize_cases().size()),
-                         [](const auto& info) { return quantize_cases()[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedQuantize, numbers_of<quantize_cases>(),
+                         name_of<quantize_cases>);
 
 class EmulatedDequantize : public testing::TestWithParam<std::size_t> {};
 
@@ -140,9 +138,8 @@ TEST_P(EmulatedDequantize, GivesTheBitsOfTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedDequantize,
-                         testing::Range<std::size_t>(0, dequantize_cases().size()),
-                         [](const auto& info) { return dequantize_cases()[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedDequantize, numbers_of<dequantize_cases>(),
+                         name_of<dequantize_cases>);
 
 }  // namespace
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include "generator/decode/integer_code.h"
 #include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
+#include "tests/emulator/case_names.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
 #include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_run.h"
@@ -18,19 +19,11 @@
 namespace heddle {
 namespace {
 
-WgmmaRun run_of(const WgmmaCase& test_case, WgmmaBytesKernel* kernel) {
-  return {test_case,
-          [kernel](const GemmProblem::Buffers& buffers, const WgmmaArguments& arguments) {
-            kernel(arguments.tokens, buffers.weights, buffers.x_scales, buffers.x_zero_points,
-                   buffers.y, buffers.bias, buffers.residual, arguments.workspace, arguments.shape,
-                   arguments.m, arguments.shared_tiles);
-          }};
-}
 WgmmaRun run_of_bytes(std::size_t number) {
-  return run_of(wgmma_bytes_cases()[number], wgmma_bytes_kernels[number]);
+  return wgmma_bytes_run(wgmma_bytes_cases()[number], wgmma_bytes_kernels[number]);
 }
 WgmmaRun run_of_decoded(std::size_t number) {
-  return run_of(wgmma_decoded_cases()[number], wgmma_decoded_kernels[number]);
+  return wgmma_bytes_run(wgmma_decoded_cases()[number], wgmma_decoded_kernels[number]);
 }
 
 WgmmaRun run_of_blocks(std::size_t number) {
@@ -109,26 +102,15 @@ TEST_P(EmulatedWgmmaBytesShares, ComputesTheProductInOtherShares) {
   run_of_bytes(GetParam()).launch_other_shares();
 }
 
-std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
-  return wgmma_bytes_cases()[info.param].name;
-}
-std::string block_case_name(const testing::TestParamInfo<std::size_t>& info) {
-  return wgmma_blocks_cases()[info.param].name;
-}
-std::string decoded_case_name(const testing::TestParamInfo<std::size_t>& info) {
-  return wgmma_decoded_cases()[info.param].name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBytes,
-                         testing::Range<std::size_t>(0, wgmma_bytes_cases().size()), case_name);
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBlocks,
-                         testing::Range<std::size_t>(0, wgmma_blocks_cases().size()),
-                         block_case_name);
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaDecoded,
-                         testing::Range<std::size_t>(0, wgmma_decoded_cases().size()),
-                         decoded_case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBytes, numbers_of<wgmma_bytes_cases>(),
+                         name_of<wgmma_bytes_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBlocks, numbers_of<wgmma_blocks_cases>(),
+                         name_of<wgmma_blocks_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaDecoded, numbers_of<wgmma_decoded_cases>(),
+                         name_of<wgmma_decoded_cases>);
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaBytesShares,
-                         testing::ValuesIn(cases_that_share(wgmma_bytes_cases())), case_name);
+                         testing::ValuesIn(cases_that_share(wgmma_bytes_cases())),
+                         name_of<wgmma_bytes_cases>);
 
 }  // namespace
 }  // namespace heddle

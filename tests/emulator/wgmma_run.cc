@@ -127,6 +127,15 @@ void WgmmaRun::launch_other_shares() const {
   EXPECT_GT(launches, 0);
 }
 
+WgmmaRun wgmma_bytes_run(const WgmmaCase& test_case, WgmmaBytesKernel* kernel) {
+  return {test_case,
+          [kernel](const GemmProblem::Buffers& buffers, const WgmmaArguments& arguments) {
+            kernel(arguments.tokens, buffers.weights, buffers.x_scales, buffers.x_zero_points,
+                   buffers.y, buffers.bias, buffers.residual, arguments.workspace, arguments.shape,
+                   arguments.m, arguments.shared_tiles);
+          }};
+}
+
 std::vector<std::size_t> cases_that_share(const std::vector<WgmmaCase>& cases) {
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < cases.size(); ++i) {

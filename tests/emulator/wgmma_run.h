@@ -9,6 +9,7 @@
 #include "generator/families/warpgroup/kernel.h"
 #include "tests/emulator/gemm_problem.h"
 #include "tests/emulator/tensor_map.h"
+#include "tests/emulator/wgmma_bytes_kernels.h"
 #include "tests/emulator/wgmma_cases.h"
 
 namespace heddle {
@@ -51,6 +52,9 @@ class WgmmaRun {
   GemmProblem problem_;
   WgmmaThread thread_;
 };
+
+// Of a kernel whose tokens have eight bits and no blocks.
+WgmmaRun wgmma_bytes_run(const WgmmaCase& test_case, WgmmaBytesKernel* kernel);
 
 // Those of the cases that launch_other_shares() is for.
 std::vector<std::size_t> cases_that_share(const std::vector<WgmmaCase>& cases);

@@ -1,6 +1,7 @@
 // The kernels with wgmma that decode weights, run on the CPU, against FP64.
 #include <gtest/gtest.h>
 
+#include "tests/emulator/case_names.h"
 #include "tests/emulator/wgmma_cases.h"
 #include "tests/emulator/wgmma_kernels.h"
 #include "tests/emulator/wgmma_run.h"
@@ -28,14 +29,9 @@ TEST_P(EmulatedWgmmaShares, ComputesTheProductInOtherShares) {
   run_of(GetParam()).launch_other_shares();
 }
 
-std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
-  return wgmma_cases()[info.param].name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmma, testing::Range<std::size_t>(0, wgmma_cases().size()),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmma, numbers_of<wgmma_cases>(), name_of<wgmma_cases>);
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedWgmmaShares,
-                         testing::ValuesIn(cases_that_share(wgmma_cases())), case_name);
+                         testing::ValuesIn(cases_that_share(wgmma_cases())), name_of<wgmma_cases>);
 
 }  // namespace
 }  // namespace heddle
