@@ -1,7 +1,7 @@
-#include "heddle/inspect/lazy_text.h"
-
 #include <mutex>
 #include <utility>
+
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

@@ -169,7 +169,7 @@ struct CheckpointReader::State {
                           public_tensor(tensors.pre_scale),
                           public_tensor(tensors.input_scale),
                           0};
-    layer.layout_version = heddle::layout_version(layer.spec.weight());
+    layer.layout_version = kLayoutVersion;
     for (std::size_t i = 0; i < from.group.parts.size(); ++i) {
       layer.parts.push_back({from.group.parts[i].name, from.heights[i]});
       if (is_packed_file) continue;

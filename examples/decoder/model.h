@@ -54,11 +54,11 @@ struct Model {
     if (model.model_type != "llama" && model.model_type != "qwen3") {
       refuse("the model type is \"" + model.model_type + "\"; served are llama and qwen3");
     }
-    if (model.blocks.size() != 1 || cache.kernels.size() != 2) {
+    if (cache.kernels.size() != 2) {
       refuse("served are models whose layers all have the same attention");
     }
     if (batch < 1 || batch > 64) refuse("a batch has 1 to 64 sequences");
-    layers = static_cast<int>(model.blocks[0].layers.size());
+    layers = cache.kernels[0].layers;
     hidden = model.hidden;
     vocabulary = model.vocabulary;
     append = cache.kernels[0].spec;  // with Q, rotations, and norms of heads if the model has them

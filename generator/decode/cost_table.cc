@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/json.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_GENERATOR_DECODE_DERIVATION_H_
 #define HEDDLE_GENERATOR_DECODE_DERIVATION_H_
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

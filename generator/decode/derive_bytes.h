@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

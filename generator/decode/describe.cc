@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 namespace {

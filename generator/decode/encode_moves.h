@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

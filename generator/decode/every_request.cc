@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

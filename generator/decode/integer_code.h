@@ -2,7 +2,7 @@
 #ifndef HEDDLE_GENERATOR_DECODE_INTEGER_CODE_H_
 #define HEDDLE_GENERATOR_DECODE_INTEGER_CODE_H_
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

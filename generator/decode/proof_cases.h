@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

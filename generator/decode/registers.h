@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

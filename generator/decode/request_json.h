@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

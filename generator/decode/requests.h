@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 
 namespace heddle {
 

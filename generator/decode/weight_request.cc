@@ -1,7 +1,7 @@
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/requests.h"
 #include "heddle/error.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -1,4 +1,4 @@
-// What a Configuration holds: the struct of a family, behind one type.
+// ConfigurationValue: the struct of a family, behind one type.
 #ifndef HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_
 #define HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_
 
@@ -26,8 +26,8 @@ class ConfigurationOf : public ConfigurationValue {
 };
 
 template <class Struct>
-Configuration make_configuration(Struct value) {
-  return Configuration(std::make_shared<ConfigurationOf<Struct>>(std::move(value)));
+std::shared_ptr<const ConfigurationValue> make_configuration(Struct value) {
+  return std::make_shared<const ConfigurationOf<Struct>>(std::move(value));
 }
 
 // Precondition: the kernel is of the family whose struct this is.

@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/families/costs.h"
+#include "generator/families/kernel_argument.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 

@@ -91,7 +91,7 @@ std::vector<std::string> GemmFamily::common_reasons(const Plan& plan) const {
     reasons.push_back(fmt::format("path {}: forced by the spec", to_string(spec.path)));
   }
   reasons.push_back(scale_text(plan));
-  const std::vector<DecodePlan> decodes = decode_plans_of(plan);
+  const std::vector<SharedDecodePlan> decodes = decode_plans_of(plan);
   const auto leaves_power = [](const DecodePlan& one) {
     return one.request.fold_power && one.result_exponent != 0;
   };

@@ -3,6 +3,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_REQUEST_H_
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_REQUEST_H_
 
+#include "generator/decode/decode_plan.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {

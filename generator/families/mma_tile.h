@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/families/fields.h"
+#include "generator/families/kernel_argument.h"
 #include "generator/families/refuse.h"
 #include "generator/families/shared_memory.h"
 #include "heddle/inspect/plan.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/families/fields.h"
 #include "generator/families/gemm_request.h"
-#include "heddle/inspect/decode_plan.h"
 #include "heddle/inspect/plan.h"
 #include "steps/config.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/decode/bit_order.h"
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/pack_pairs.h"
@@ -16,7 +17,6 @@
 #include "generator/layout/plain_sizes.h"
 #include "generator/layout/row_order.h"
 #include "generator/layout/swizzled_rows.h"
-#include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 
 namespace heddle {

@@ -47,8 +47,6 @@ WeightLayout with_blocks(const WeightLayout& chunks) {
 
 }  // namespace
 
-int layout_version(const WeightSpec& /*weight*/) noexcept { return kLayoutVersion; }
-
 void check_layout_version(const WeightSpec& weight, int version) {
   if (version == kLayoutVersion) return;
   throw Error(ErrorCategory::kUsage, "weights.layout_version",

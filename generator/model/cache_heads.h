@@ -7,6 +7,7 @@
 
 #include "generator/model/config_values.h"
 #include "generator/model/family.h"
+#include "generator/model/model_block.h"
 #include "heddle/kv_spec.h"
 
 namespace heddle {

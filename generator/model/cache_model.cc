@@ -7,6 +7,7 @@
 #include "generator/model/cache_heads.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
+#include "generator/model/model_block.h"
 #include "generator/spec/document.h"
 #include "generator/spec/findings.h"
 #include "heddle/error.h"

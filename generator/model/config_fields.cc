@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "generator/model/model_block.h"
 #include "generator/model/rope.h"
 
 namespace heddle {

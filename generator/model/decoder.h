@@ -10,6 +10,7 @@
 #include "generator/model/config_documents.h"
 #include "generator/model/family.h"
 #include "generator/model/gate.h"
+#include "generator/model/model_block.h"
 #include "generator/model/towers.h"
 #include "heddle/model.h"
 

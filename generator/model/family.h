@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "generator/model/config_values.h"
+#include "generator/model/model_block.h"
 #include "heddle/model.h"
 
 namespace heddle {

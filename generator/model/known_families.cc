@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "generator/model/family_table.h"
+#include "generator/model/model_block.h"
 #include "heddle/model.h"
 
 namespace heddle {

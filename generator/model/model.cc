@@ -8,6 +8,7 @@
 #include "generator/model/decoder.h"
 #include "generator/model/dtype.h"
 #include "generator/model/head_weight.h"
+#include "generator/model/model_block.h"
 #include "generator/model/model_builder.h"
 #include "generator/model/row_kernels.h"
 #include "heddle/error.h"
@@ -60,7 +61,9 @@ void add_facts(Decoder& decoder, Model* model) {
   model->tied_embeddings = decoder.tied;
   model->logit_softcap = decoder.logit_softcap;
   model->multipliers = decoder.multipliers;
-  for (const DecodedBlock& block : decoder.blocks) model->blocks.push_back(block.facts);
+  std::vector<ModelBlock> blocks;
+  for (const DecodedBlock& block : decoder.blocks) blocks.push_back(block.facts);
+  model->blocks = std::make_shared<const std::vector<ModelBlock>>(std::move(blocks));
   model->remarks = decoder.notes();
   model->notes.insert(model->notes.end(), model->remarks.begin(), model->remarks.end());
   for (const std::string& what : decoder.assumptions) model->assumptions.push_back(what);

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "generator/model/model_block.h"
+
 namespace heddle {
 namespace {
 
@@ -139,7 +141,7 @@ ordered_json experts_json(const ModelExperts& experts) {
 
 ordered_json facts_json(const Model& model) {
   ordered_json json = {{"model_type", model.model_type}};
-  if (model.blocks.empty()) return json;
+  if (blocks_of(model).empty()) return json;
   json["hidden"] = model.hidden;
   json["vocabulary"] = model.vocabulary;
   json["norm"] = {{"kind", to_string(model.norm)},
@@ -150,7 +152,7 @@ ordered_json facts_json(const Model& model) {
   json["logit_softcap"] = model.logit_softcap;
   for (const auto& [name, factor] : model.multipliers) json["multipliers"][name] = factor;
   if (!model.remarks.empty()) json["remarks"] = model.remarks;
-  for (const ModelBlock& block : model.blocks) {
+  for (const ModelBlock& block : blocks_of(model)) {
     ordered_json entry = {{"layers", block.layers},
                           {"mixer", to_string(block.mixer)},
                           {"mixer_name", block.mixer_name},

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "generator/model/family.h"
+#include "generator/model/model_block.h"
 
 namespace heddle {
 

@@ -54,13 +54,6 @@ std::optional<Op> op_of(const Node& root) {
   return std::nullopt;
 }
 
-// What Spec::get_if() gives.
-template <class Fields>
-const Fields* fields_as(const Spec& spec) noexcept {
-  if (operation_of(spec).type() != typeid(Fields)) return nullptr;
-  return static_cast<const Fields*>(spec.fields());
-}
-
 }  // namespace
 
 Spec::Spec() {
@@ -115,26 +108,17 @@ Spec Spec::from_row_transform(const RowTransformSpec& row_transform, std::string
   return SpecMaker::checked(Op::kRowTransform, row_transform, std::move(name));
 }
 
-template <>
-const GemmSpec* Spec::get_if<GemmSpec>() const noexcept {
-  return fields_as<GemmSpec>(*this);
+template <class Fields>
+const Fields* Spec::get_if() const noexcept {
+  if (operation_of(op_).type() != typeid(Fields)) return nullptr;
+  return static_cast<const Fields*>(fields());
 }
-template <>
-const WeightOpSpec* Spec::get_if<WeightOpSpec>() const noexcept {
-  return fields_as<WeightOpSpec>(*this);
-}
-template <>
-const KvAppendSpec* Spec::get_if<KvAppendSpec>() const noexcept {
-  return fields_as<KvAppendSpec>(*this);
-}
-template <>
-const DecodeAttentionSpec* Spec::get_if<DecodeAttentionSpec>() const noexcept {
-  return fields_as<DecodeAttentionSpec>(*this);
-}
-template <>
-const RowTransformSpec* Spec::get_if<RowTransformSpec>() const noexcept {
-  return fields_as<RowTransformSpec>(*this);
-}
+
+template HEDDLE_EXPORT const GemmSpec* Spec::get_if() const noexcept;
+template HEDDLE_EXPORT const WeightOpSpec* Spec::get_if() const noexcept;
+template HEDDLE_EXPORT const KvAppendSpec* Spec::get_if() const noexcept;
+template HEDDLE_EXPORT const DecodeAttentionSpec* Spec::get_if() const noexcept;
+template HEDDLE_EXPORT const RowTransformSpec* Spec::get_if() const noexcept;
 
 void Spec::refuse_operation() const {
   throw Error(

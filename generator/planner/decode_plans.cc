@@ -7,21 +7,21 @@
 
 namespace heddle {
 
-std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
-  std::vector<DecodePlan> plans;
+std::vector<SharedDecodePlan> decode_plans_of(const Plan& plan) {
+  std::vector<SharedDecodePlan> plans;
   for (const PlannedKernel& kernel : plan.kernels) {
     DecodePlan decode = kernel.family->decode_plan(plan, kernel);
     if (decode.elements() == 0) continue;  // codes that are multiplied as they are
     const auto is_same = [&decode](const DecodePlan& one) {
       return one.result_exponent == decode.result_exponent;  // each has another one
     };
-    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.push_back(std::move(decode));
+    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.emplace_back(std::move(decode));
   }
   // The plan's own first, then those that leave a power of two to the scale, then those that scale,
   // then those to another type.
   std::stable_sort(plans.begin(), plans.end(), [&plan](const DecodePlan& a, const DecodePlan& b) {
     const auto rank = [&plan](const DecodePlan& one) {
-      if (one.request.dtype != plan.decode.request.dtype) return 3;
+      if (one.request.dtype != plan.decode->request.dtype) return 3;
       return one.request.fold_scale ? 2 : one.request.fold_power ? 1 : 0;
     };
     return rank(a) < rank(b);

@@ -14,8 +14,8 @@ std::string describe_layout(const Plan& plan) {
       "weights: layout version {}, {} row blocks of {} rows, {} chunks of {} columns each, {} "
       "bytes "
       "per chunk, {} bytes in all\n",
-      layout_version(plan.spec.weight()), l.row_blocks, WeightLayout::kRowBlock,
-      l.chunks_per_row_block, WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
+      kLayoutVersion, l.row_blocks, WeightLayout::kRowBlock, l.chunks_per_row_block,
+      WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
   if (!plan.spec.weight().has_scales()) {
     text += "  a chunk has weights alone\n";
   } else if (l.block_bytes != 0) {

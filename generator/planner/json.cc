@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json layout_json(const WeightSpec& weight, const WeightLayout& l) {
-  return {{"version", layout_version(weight)},
+ordered_json layout_json(const WeightLayout& l) {
+  return {{"version", kLayoutVersion},
           {"row_block", WeightLayout::kRowBlock},
           {"chunk_k", WeightLayout::kChunkK},
           {"row_blocks", l.row_blocks},
@@ -121,7 +121,7 @@ std::string plan_to_json(const Plan& plan) {
   ordered_json j{{"spec", ordered_json::parse(plan.spec.canonical_json())},
                  {"target", target_json(plan.target)}};
   if (plan.spec.has_weight()) {
-    j["layout"] = layout_json(plan.spec.weight(), plan.layout);
+    j["layout"] = layout_json(plan.layout);
     if (plan.decode.elements() != 0) j["decode"] = decode_json(plan.decode);
     for (const DecodePlan& decode : decode_plans_of(plan)) {
       const char* name = decode.request.fold_scale ? "scaled_decode" : "folded_decode";

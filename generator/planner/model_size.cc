@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "generator/kv/sequence_limits.h"
+#include "generator/model/model_block.h"
 #include "generator/spec/error_place.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
@@ -72,7 +73,7 @@ std::int64_t norm_elements(const Model& model) {
     return has_bias ? 2 * width : width;
   };
   std::int64_t elements = 0;
-  for (const ModelBlock& block : model.blocks) {
+  for (const ModelBlock& block : blocks_of(model)) {
     const int halves = (block.mixer != MixerKind::kNone ? 1 : 0) +
                        (block.feed_forward != FeedForwardKind::kNone ? 1 : 0);
     const int norms = model.norm_place == NormPlace::kParallel ? 1
@@ -190,10 +191,10 @@ void SizeBuilder::add_rest(const Model& model) {
                       " values for each of vocab_size_per_layer_input tokens, in a type that the "
                       "config does not say; a folder with tensors tells");
   }
-  if (model.blocks.empty()) return add_uncounted("norms", "the decoder is not known");
+  if (blocks_of(model).empty()) return add_uncounted("norms", "the decoder is not known");
   add({"norms", "16 bits", false, 1, plain(norm_elements(model)), 0});
   const bool has_positions =
-      std::any_of(model.blocks.begin(), model.blocks.end(), [](const ModelBlock& block) {
+      std::any_of(blocks_of(model).begin(), blocks_of(model).end(), [](const ModelBlock& block) {
         return block.mixer == MixerKind::kAttention &&
                block.attention.rope.pairing == RopePairing::kNone && !block.attention.alibi;
       });
@@ -264,7 +265,7 @@ void SizeBuilder::add_caches(const Model& model) {
                  : "a contiguous cache holds all tokens, also of layers with a window");
     }
   }
-  for (const ModelBlock& block : model.blocks) {
+  for (const ModelBlock& block : blocks_of(model)) {
     if (block.mixer != MixerKind::kLinearAttention && block.mixer != MixerKind::kMamba) continue;
     add_uncounted("the state of " + block.mixer_name, "Heddle has no cache for it");
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "generator/families/family.h"
+#include "generator/families/kernel_argument.h"
 
 namespace heddle {
 

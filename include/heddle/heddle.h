@@ -16,9 +16,6 @@
 #ifndef HEDDLE_HEDDLE_H_
 #define HEDDLE_HEDDLE_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heddle/c/base.h"
 #include "heddle/c/checkpoint.h"
 #include "heddle/c/launch.h"

@@ -5,7 +5,6 @@
 
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/decode_plan.h"
-#include "heddle/inspect/lazy_text.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 

@@ -1,7 +1,5 @@
 // Kernel: a loaded operation. The handle of its operation, which is made from it, launches for
-// every M of the spec: GemmKernel (heddle/gemm.h), DequantizeKernel, RepackKernel,
-// QuantizeWeightKernel (heddle/weight_kernels.h), KvAppendKernel, DecodeAttentionKernel,
-// RowTransformKernel.
+// every M of the spec (heddle/operations.h).
 #ifndef HEDDLE_KERNEL_H_
 #define HEDDLE_KERNEL_H_
 

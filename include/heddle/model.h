@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "heddle/export.h"
-#include "heddle/kv_spec.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -77,95 +77,12 @@ enum class NormKind { kNone, kRms, kRmsPlusOne, kLayer, kLayerPlusOne };
 // kBefore: of the input of attention and feed-forward; kAfter: of their output; kAround: of both;
 // kParallel: both take the input of the decoder layer.
 enum class NormPlace { kBefore, kAfter, kAround, kParallel };
-// Norms of queries and keys: each head with the same weights, or with its own, all heads at once,
-// each head without weights.
-enum class QkNorm { kNone, kHead, kEachHead, kAll, kUnit };
-// kCrossAttention: to keys and values of an encoder.
-enum class MixerKind {
-  kNone,
-  kAttention,
-  kCrossAttention,
-  kLatentAttention,
-  kLinearAttention,
-  kMamba
-};
-enum class FeedForwardKind { kNone, kDense, kExperts };
+struct ModelBlock;  // the library's own; model_facts() has what it says
 
-struct ModelRope {
-  RopePairing pairing = RopePairing::kNone;  // kNone: queries and keys are not turned
-  std::int64_t dim = 0;                      // elements of a head that are turned
-  double base = 0;                           // of the frequencies; 0 without rotations
-  std::string scaling;  // "llama3", "yarn" ...; empty: position / base^(2i / dim)
-  // The numbers of the scaling, as the config has them: {"factor", 8} ...; 1 stands for true.
-  std::vector<std::pair<std::string, double>> parameters;
-};
-
-struct ModelAttention {
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;   // of queries and keys
-  std::int64_t value_dim = 0;  // of values
-  double scale_dim = 0;        // scores are divided by its square root; 0: they are not
-  double softcap = 0;          // 0: none
-  std::int64_t window = 0;     // tokens that a query sees, itself included; 0: all
-  std::int64_t chunk = 0;      // a query sees those of its own run of so many tokens; 0: all
-  bool sinks = false;          // one logit per head more in the softmax
-  bool alibi = false;
-  // With alibi: its slopes are alibi_factor * standard slope^alibi_power.
-  double alibi_power = 1;
-  double alibi_factor = 1;
-  bool gate = false;  // the output is multiplied by a sigmoid of the input
-  QkNorm qk_norm = QkNorm::kNone;
-  ModelRope rope;
-  // With kLatentAttention, ranks of its projections. q_rank 0: queries are not compressed.
-  std::int64_t q_rank = 0;
-  std::int64_t kv_rank = 0;
-  std::int64_t rope_dim = 0;  // elements of a key that all heads share
-  // Sparse attention: index_heads heads of an indexer choose index_tokens tokens; 0: there is none.
-  std::int64_t index_heads = 0;
-  std::int64_t index_tokens = 0;
-};
-
-struct ModelExperts {
-  std::int64_t count = 0;
-  std::int64_t per_token = 0;
-  std::int64_t inner = 0;   // rows of an expert's first matrices
-  std::int64_t latent = 0;  // width of what experts take; 0: the model's
-  std::int64_t shared = 0;  // experts that every token takes
-  bool shared_gate = false;
-  std::string scoring;  // "softmax", "sigmoid" ...
-  std::int64_t groups = 1;
-  std::int64_t groups_per_token = 1;
-  bool normalised = false;  // the chosen experts' weights are divided by their sum
-  double scale = 1;         // they are multiplied by it
-  bool bias = false;        // the choice has a bias that the weights do not have
-  bool hashed = false;      // the token's number chooses, not a score
-};
-
-// Decoder layers that are alike, as a graph of operations takes them.
-struct ModelBlock {
-  std::vector<int> layers;  // ascending
-  MixerKind mixer = MixerKind::kNone;
-  std::string mixer_name;  // "full_attention", "sliding_attention", "mamba" ...
-  ModelAttention attention;
-  FeedForwardKind feed_forward = FeedForwardKind::kNone;
-  ModelExperts experts;
-};
-
-struct Model {
-  std::string model_type;    // "llama", "qwen2", "bloom" ...
-  std::string quant_method;  // "awq", "gptq" ...
-  std::vector<ModelKernel> kernels;
-  // What stands between the linear layers of a decoder with RMSNorms, as row_transform specs:
-  // "norm" of X alone, "add_norm" of X + residual, "activation" where a feed-forward layer's first
-  // matrix does not compute it, "quantize" of X. They write the 8 bits that the next layer takes.
-  // `layers` counts launches of a step here, the final norm among them.
-  std::vector<ModelKernel> rows;
-  std::vector<ModelUnserved> unserved;
-  // Every layer of the model with weights, served or not; empty for specs.
-  std::vector<ModelLayer> layers;
-  // The members down to `remarks` are empty where the model type is not known.
-  std::vector<ModelBlock> blocks;
+// The model as a whole; empty where the model type is not known.
+struct ModelFacts {
+  // Decoder layers that are alike, with their attention and their experts. Null: not known.
+  std::shared_ptr<const std::vector<ModelBlock>> blocks;
   std::int64_t hidden = 0;  // the model's width
   std::int64_t vocabulary = 0;
   NormKind norm = NormKind::kNone;
@@ -179,6 +96,20 @@ struct Model {
   std::vector<std::pair<std::string, double>> multipliers;
   // What the config asks for beyond all these members, for the engine to do; `notes` has it, too.
   std::vector<std::string> remarks;
+};
+
+struct Model : ModelFacts {
+  std::string model_type;    // "llama", "qwen2", "bloom" ...
+  std::string quant_method;  // "awq", "gptq" ...
+  std::vector<ModelKernel> kernels;
+  // What stands between the linear layers of a decoder with RMSNorms, as row_transform specs:
+  // "norm" of X alone, "add_norm" of X + residual, "activation" where a feed-forward layer's first
+  // matrix does not compute it, "quantize" of X. They write the 8 bits that the next layer takes.
+  // `layers` counts launches of a step here, the final norm among them.
+  std::vector<ModelKernel> rows;
+  std::vector<ModelUnserved> unserved;
+  // Every layer of the model with weights, served or not; empty for specs.
+  std::vector<ModelLayer> layers;
   std::vector<std::string> notes;  // what was left out and why ("lm_head is not quantised")
   // What the config cannot tell and was taken to be so; the checkpoint's tensors would tell.
   std::vector<std::string> assumptions;

@@ -65,7 +65,7 @@ class HEDDLE_EXPORT Spec {
   const RowTransformSpec& row_transform() const { return get<RowTransformSpec>(); }
   // One of these five, or null for a spec of another operation.
   template <class Fields>
-  const Fields* get_if() const noexcept;
+  HEDDLE_EXPORT const Fields* get_if() const noexcept;
   // Whether the operation is on a key-value cache.
   bool has_cache() const noexcept;
   // Precondition: has_cache(). No granularity is kAuto, and group_size, scale_dtype and page_size
@@ -105,17 +105,6 @@ class HEDDLE_EXPORT Spec {
   }
   [[noreturn]] void refuse_operation() const;
 };
-
-template <>
-HEDDLE_EXPORT const GemmSpec* Spec::get_if<GemmSpec>() const noexcept;
-template <>
-HEDDLE_EXPORT const WeightOpSpec* Spec::get_if<WeightOpSpec>() const noexcept;
-template <>
-HEDDLE_EXPORT const KvAppendSpec* Spec::get_if<KvAppendSpec>() const noexcept;
-template <>
-HEDDLE_EXPORT const DecodeAttentionSpec* Spec::get_if<DecodeAttentionSpec>() const noexcept;
-template <>
-HEDDLE_EXPORT const RowTransformSpec* Spec::get_if<RowTransformSpec>() const noexcept;
 
 // The JSON Schema (draft 2020-12) of a spec. Spec::parse accepts exactly what it accepts.
 HEDDLE_EXPORT std::string spec_schema();

@@ -13,10 +13,7 @@
 
 namespace heddle {
 
-inline constexpr int kLayoutVersion = 6;
-
-// kLayoutVersion, whatever the weights are.
-HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
+inline constexpr int kLayoutVersion = 6;  // of all packed weights
 
 // Whoever stores packed weights stores kLayoutVersion with them and asks here before they are used:
 // throws Error(kUsage, "weights.layout_version") for any other, which no kernel reads.

@@ -4,8 +4,7 @@
 
 #include "bindings.h"
 #include "errors.h"
-#include "heddle/decode_attention.h"
-#include "heddle/kv_append.h"
+#include "heddle/operations.h"
 #include "kernels.h"
 
 namespace heddle::python {

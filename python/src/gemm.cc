@@ -1,8 +1,7 @@
-#include "heddle/gemm.h"
-
 #include <cstdint>
 
 #include "bindings.h"
+#include "heddle/operations.h"
 #include "kernels.h"
 
 namespace heddle::python {

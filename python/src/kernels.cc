@@ -4,11 +4,7 @@
 
 #include "bindings.h"
 #include "errors.h"
-#include "heddle/decode_attention.h"
-#include "heddle/gemm.h"
-#include "heddle/kv_append.h"
-#include "heddle/row_transform.h"
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 
 namespace heddle::python {
 

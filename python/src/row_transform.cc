@@ -1,8 +1,7 @@
-#include "heddle/row_transform.h"
-
 #include <cstdint>
 
 #include "bindings.h"
+#include "heddle/operations.h"
 #include "kernels.h"
 
 namespace heddle::python {

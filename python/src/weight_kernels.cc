@@ -1,10 +1,9 @@
-#include "heddle/weight_kernels.h"
-
 #include <cstdint>
 #include <string>
 
 #include "bindings.h"
 #include "heddle/error.h"
+#include "heddle/operations.h"
 #include "heddle/weights.h"
 #include "kernels.h"
 

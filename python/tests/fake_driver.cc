@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "heddle/runtime.h"
 #include "runtime/driver/driver.h"
 

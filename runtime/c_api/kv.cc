@@ -9,9 +9,8 @@
 
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
-#include "heddle/decode_attention.h"
 #include "heddle/kernel.h"
-#include "heddle/kv_append.h"
+#include "heddle/operations.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/parameters.h"

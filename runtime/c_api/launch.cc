@@ -1,10 +1,9 @@
 // The launches of the C API: the C++ ones, which look at sizes and all else.
 #include <fmt/format.h>
 
-#include "heddle/gemm.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/structs.h"
 #include "runtime/launch/gemm_launch.h"

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "generator/families/family.h"
-#include "heddle/gemm.h"
 #include "heddle/inspect/source.h"
+#include "heddle/operations.h"
 #include "runtime/c_api/decode.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"

@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include "generator/families/gemm_config.h"
+#include "generator/families/kernel_argument.h"
 #include "generator/operations/operation.h"
 #include "heddle/c/launch.h"
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/parameters.h"
 #include "runtime/c_api/structs.h"

@@ -4,7 +4,7 @@
 #include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
 #include "heddle/kernel.h"
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/parameters.h"

@@ -107,8 +107,4 @@ void launch(const Kernel::State& state, const DecodeAttentionArgs& args, Stream 
   state.launch(plan.kernel_for(size.size), size, arguments, stream);
 }
 
-void DecodeAttentionKernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
 }  // namespace heddle

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "attention/parameters.h"
-#include "heddle/decode_attention.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
+#include "heddle/operations.h"
 
 namespace heddle {
 

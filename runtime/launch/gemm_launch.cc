@@ -142,8 +142,4 @@ std::size_t GemmKernel::workspace_bytes(std::int64_t m) const {
   return gemm_workspace_bytes(kernel().state(), m);
 }
 
-void GemmKernel::launch(const GemmArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
 }  // namespace heddle

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "heddle/gemm.h"
 #include "heddle/inspect/plan.h"
+#include "heddle/operations.h"
 #include "runtime/driver/driver.h"
 #include "runtime/launch/argument_list.h"
 #include "steps/weight_shape.h"

@@ -231,8 +231,4 @@ void launch(const Kernel::State& state, const KvAppendArgs& args, Stream stream)
   state.launch_as(launch, 0, arguments, stream);
 }
 
-void KvAppendKernel::launch(const KvAppendArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
 }  // namespace heddle

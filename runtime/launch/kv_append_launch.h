@@ -7,7 +7,7 @@
 
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/kv_append.h"
+#include "heddle/operations.h"
 #include "kv_append/parameters.h"
 #include "runtime/launch/launch_checks.h"
 

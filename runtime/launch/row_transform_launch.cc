@@ -164,8 +164,4 @@ void launch(const Kernel::State& state, const RowTransformArgs& args, Stream str
   state.launch(state.plan.kernel_for(args.m), {args.m}, arguments, stream);
 }
 
-void RowTransformKernel::launch(const RowTransformArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
 }  // namespace heddle

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "heddle/inspect/plan.h"
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "row_transform/parameters.h"
 
 namespace heddle {

@@ -91,16 +91,4 @@ void launch(const Kernel::State& state, const QuantizeWeightArgs& args, Stream s
   state.launch(0, {}, arguments, stream);
 }
 
-void DequantizeKernel::launch(const DequantizeArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
-void RepackKernel::launch(const RepackArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
-void QuantizeWeightKernel::launch(const QuantizeWeightArgs& args, Stream stream) const {
-  heddle::launch(kernel().state(), args, stream);
-}
-
 }  // namespace heddle

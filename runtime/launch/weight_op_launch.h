@@ -3,7 +3,7 @@
 #define HEDDLE_RUNTIME_LAUNCH_WEIGHT_OP_LAUNCH_H_
 
 #include "heddle/inspect/plan.h"
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 
 namespace heddle {
 

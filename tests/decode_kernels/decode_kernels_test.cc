@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "generator/decode/decode_plan.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/runtime.h"
 #include "runtime/compile/ptx_summary.h"

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/decode_attention.h"
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "runtime/driver/context.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/operations/decode_attention/device.h"

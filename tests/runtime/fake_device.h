@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "heddle/runtime.h"
-#include "heddle/weight_kernels.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/driver/driver.h"
 #include "tests/fake_driver/fake_driver.h"

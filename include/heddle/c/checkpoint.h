@@ -4,9 +4,6 @@
 #ifndef HEDDLE_C_CHECKPOINT_H_
 #define HEDDLE_C_CHECKPOINT_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heddle/c/base.h"
 
 #ifdef __cplusplus

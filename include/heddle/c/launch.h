@@ -16,9 +16,6 @@
 #ifndef HEDDLE_C_LAUNCH_H_
 #define HEDDLE_C_LAUNCH_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heddle/c/base.h"
 
 #ifdef __cplusplus

@@ -2,9 +2,6 @@
 #ifndef HEDDLE_C_MODEL_H_
 #define HEDDLE_C_MODEL_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heddle/c/base.h"
 
 #ifdef __cplusplus

@@ -3,17 +3,13 @@
 #ifndef HEDDLE_C_PLAN_H_
 #define HEDDLE_C_PLAN_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heddle/c/base.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- Specs --------------------------------------------------------------------------------------
- */
+/* ---- Specs ---- */
 
 /* The JSON Schema (draft 2020-12) of a spec. The text belongs to the library and is always valid.
  */
@@ -46,8 +42,7 @@ typedef struct heddle_spec_info {
 } heddle_spec_info;
 HEDDLE_EXPORT heddle_status heddle_spec_get(const heddle_spec* spec, heddle_spec_info* info);
 
-/* ---- Targets ------------------------------------------------------------------------------------
- */
+/* ---- Targets ---- */
 
 /* The known target with this name, "h200" or "sm_90"; of another name
  * HEDDLE_ERROR_USAGE, "target.unknown", which lists them. */
@@ -91,8 +86,7 @@ HEDDLE_EXPORT heddle_status heddle_target_get(const heddle_target* target,
 HEDDLE_EXPORT heddle_status heddle_target_create_from_info(const heddle_target_info* info,
                                                            heddle_target** target);
 
-/* ---- Tuned tables (docs/planner.md) -------------------------------------------------------------
- */
+/* ---- Tuned tables (docs/planner.md) ---- */
 
 /* A set of tables, one for each GPU: those of `base` (null: none), and over them the JSON texts
  * of `tables` in their order. A text replaces what was said before of the same shape and range of
@@ -124,8 +118,7 @@ HEDDLE_EXPORT heddle_status heddle_tuned_tables_json(const heddle_tuned_tables* 
  * other versions are not used. The text belongs to the library. */
 HEDDLE_EXPORT heddle_status heddle_tuned_families(heddle_text* json);
 
-/* ---- Plans --------------------------------------------------------------------------------------
- */
+/* ---- Plans ---- */
 
 /* Every decision for a spec on a target. `tables` may be null: those that come with Heddle. A spec
  * that the target cannot serve is HEDDLE_ERROR_UNSUPPORTED, with every reason. */
@@ -192,8 +185,7 @@ typedef struct heddle_plan_source_info {
 HEDDLE_EXPORT heddle_status heddle_plan_source(const heddle_plan* plan, size_t kernel,
                                                heddle_plan_source_info* info);
 
-/* ---- Decode plans (docs/decode-plans.md) --------------------------------------------------------
- */
+/* ---- Decode plans (docs/decode-plans.md) ---- */
 
 typedef struct heddle_decode_plan heddle_decode_plan; /* immutable */
 
@@ -244,8 +236,7 @@ HEDDLE_EXPORT heddle_status heddle_decode_plan_evaluate(const heddle_decode_plan
  * plan. The text belongs to the library. */
 HEDDLE_EXPORT heddle_status heddle_decode_requests(heddle_text* json);
 
-/* ---- Builds -------------------------------------------------------------------------------------
- */
+/* ---- Builds ---- */
 
 /* Returns 0 to cancel. One call at a time, from any thread; the name lives for the call. */
 typedef int32_t (*heddle_progress_callback)(void* user, const char* kernel_name, size_t done,

@@ -2,17 +2,13 @@
 #ifndef HEDDLE_C_WEIGHTS_H_
 #define HEDDLE_C_WEIGHTS_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heddle/c/base.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- Weights ------------------------------------------------------------------------------------
- */
+/* ---- Weights ---- */
 
 /* Bytes of packed weights of a spec, of any operation. The member "layout" of heddle_plan_json()
  * says where everything lies in them. */
@@ -74,8 +70,7 @@ HEDDLE_EXPORT heddle_status heddle_plain_weights_get(const heddle_plain_weights*
                                                      heddle_quantized_weights* arrays);
 HEDDLE_EXPORT void heddle_plain_weights_destroy(heddle_plain_weights* weights);
 
-/* ---- Key-value caches ---------------------------------------------------------------------------
- */
+/* ---- Key-value caches ---- */
 
 /* docs/kv-caches-and-attention.md describes the bytes; the member "cache" of
  * heddle_plan_json() has the numbers for a spec:

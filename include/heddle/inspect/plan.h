@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "heddle/export.h"
@@ -21,52 +20,11 @@
 
 namespace heddle {
 
-class TunedTables;         // heddle/tuned.h
-class Family;              // generator/families/family.h
-class ConfigurationValue;  // generator/families/configuration.h
-struct MeasuredCosts;      // generator/planner/measured_costs.h
-
-// The configuration struct that a kernel's template is compiled with. Immutable; copies share it.
-class HEDDLE_EXPORT Configuration {
- public:
-  Configuration() = default;
-  explicit Configuration(std::shared_ptr<const ConfigurationValue> value)
-      : value_(std::move(value)) {}
-
-  // Null in a default one.
-  const ConfigurationValue* get() const noexcept { return value_.get(); }
-
- private:
-  std::shared_ptr<const ConfigurationValue> value_;
-};
-
-// What entry points take, in the order of PlannedKernel::arguments.
-enum class KernelArgument {
-  kTokenMap,     // X as a tensor map of boxes of box_tokens tokens; codes of 8 bits in pairs
-  kX,            // [M, K]
-  kWeights,      // packed, or those of a checkpoint
-  kXScales,      // of X of eight bits: FP32, [M] or one
-  kXZeroPoints,  // of X of eight bits: [M] int32
-  kScales,       // of a checkpoint
-  kZeros,        // of a checkpoint
-  kY,            // [M, N]
-  kBias,         // [N]
-  kResidual,     // [M, N]
-  kPreScale,     // [K]
-  kPermutation,  // [K] int32
-  kOrder,        // [K] int32: group_index or permutation, whichever the format has
-  kGathered,     // [M, K]: X in the order of the packed columns
-  kW,            // [N, K], not quantised
-  kPacked,       // packed weights that are written
-  kWorkspace,
-  kShape,       // WeightShape: of a kernel that serves more than one
-  kM,           // int32
-  kSchedule,    // int32: KernelLaunch::schedule
-  kParameters,  // one struct that holds all arguments of a launch
-  kXScaleMap,   // x_scales of groups as a tensor map of words in boxes of box_tokens tokens
-  kYScales,     // of Y of eight bits; the last one, which kKernelArguments counts to
-};
-inline constexpr int kKernelArguments = static_cast<int>(KernelArgument::kYScales) + 1;
+class TunedTables;          // heddle/tuned.h
+class Family;               // generator/families/family.h
+class ConfigurationValue;   // generator/families/configuration.h
+enum class KernelArgument;  // generator/families/kernel_argument.h
+struct MeasuredCosts;       // generator/planner/measured_costs.h
 
 // One compiled kernel.
 struct PlannedKernel {
@@ -76,13 +34,15 @@ struct PlannedKernel {
   std::int64_t size_min = 1;
   std::int64_t size_max = 1;
   const Family* family = nullptr;
-  Configuration configuration;
+  // The struct that its template is compiled with. Immutable; null in a default one.
+  std::shared_ptr<const ConfigurationValue> configuration;
   int threads = 0;        // of a thread block
   int shared_bytes = 0;   // dynamic
   int blocks_per_sm = 1;  // what the register budget is set for
   // Uses programmatic dependent launch: it waits itself for the kernel before it in the stream.
   bool starts_early = false;
-  // kTokenMap: tokens of a box; with fits_box a launch with fewer has boxes of all of its tokens.
+  // Of a tensor map of X: tokens of a box; with fits_box a launch with fewer has boxes of all of
+  // its tokens.
   int box_tokens = 0;
   bool fits_box = false;
   bool takes(KernelArgument argument) const noexcept {
@@ -91,7 +51,7 @@ struct PlannedKernel {
   int tokens_of_box(std::int64_t m) const noexcept {
     return fits_box && m < box_tokens ? static_cast<int>(m) : box_tokens;
   }
-  std::vector<KernelArgument> arguments;
+  std::vector<KernelArgument> arguments;  // of the entry point, in their order
 };
 
 // What decides a launch's grid.
@@ -106,17 +66,14 @@ struct KernelLaunch {
   unsigned int grid_y = 1;
   unsigned int grid_z = 1;
   unsigned int cluster = 1;  // thread blocks of a cluster, along x
-  int schedule = 0;          // what the family's scheduler is told, KernelArgument::kSchedule
+  int schedule = 0;          // what the family's scheduler is told
 };
-
-// Every workspace opens with so many bytes of 32-bit counters, which are zero between launches.
-inline constexpr int kWorkspaceCounterBytes = 65536;
 
 struct HEDDLE_EXPORT Plan {
   Spec spec;
   Target target;
   // Set for operations with weights. Without elements where no weight is decoded.
-  DecodePlan decode;
+  SharedDecodePlan decode;
   WeightLayout layout;
   // Ascending, contiguous ranges of sizes, which cover shape.m where the operation has one.
   std::vector<PlannedKernel> kernels;
@@ -144,7 +101,7 @@ struct HEDDLE_EXPORT Plan {
 };
 
 // What the kernels decode by, each plan once; empty where they decode nothing.
-HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
+HEDDLE_EXPORT std::vector<SharedDecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
 // Error(kUsage, "target.invalid") for facts that no GPU has. With the tuned tables that come with
@@ -160,6 +117,7 @@ HEDDLE_EXPORT std::string describe(const Plan& plan);
 // Every decision as one JSON object; a stable format.
 HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 
+// As the JSON has it: "weights", "workspace" ...
 HEDDLE_EXPORT std::string_view to_string(KernelArgument argument) noexcept;
 
 }  // namespace heddle

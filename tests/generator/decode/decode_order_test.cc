@@ -4,9 +4,9 @@
 #include <numeric>
 #include <random>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
 #include "heddle/error.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -1,8 +1,8 @@
 // Every plan that can be made is proven. The plans are dealt to shards that run side by side.
 #include <gtest/gtest.h>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
 #include "heddle/error.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

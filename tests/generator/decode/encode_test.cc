@@ -3,10 +3,10 @@
 
 #include <random>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/encode_moves.h"
 #include "generator/decode/encode_text.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

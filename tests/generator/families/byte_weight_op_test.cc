@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dequantize/config.h"
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
 #include "generator/families/configuration.h"
 #include "generator/families/dequantize/dequantize_config.h"
@@ -107,7 +108,7 @@ bool renders(const Plan& plan, const std::string& function) {
 TEST(ByteWeightOp, DequantizeDecodesCodesThatLieTogether) {
   for (const WeightOpSpec& spec : {rows(DType::kInt8), rows(DType::kFp8E5m2), blocks()}) {
     const Plan plan = weight_op_plan(Op::kDequantize, spec);
-    EXPECT_EQ(plan.decode.request.order, ElementOrder::kLinear);
+    EXPECT_EQ(plan.decode->request.order, ElementOrder::kLinear);
     EXPECT_EQ(plan.decode.elements(), device::DequantizeSwizzledConfig::kLaneColumns);
     EXPECT_EQ(prove_decode_plan(plan.decode).mismatches, 0U);
     EXPECT_TRUE(renders(plan, "dequantize_swizzled"));

@@ -55,11 +55,12 @@ TEST(ResolveDequantize, MakesOneKernelForEveryFormatAndTarget) {
 }
 
 TEST(ResolveDequantize, DecodesInTheOrderOfTheFormat) {
-  EXPECT_EQ(dequantize_plan(dequantize_spec(CheckpointFormat::kHeddle)).decode.request.order,
+  EXPECT_EQ(dequantize_plan(dequantize_spec(CheckpointFormat::kHeddle)).decode->request.order,
             ElementOrder::kFragment);
-  EXPECT_EQ(dequantize_plan(dequantize_spec(CheckpointFormat::kGptq)).decode.request.order,
+  EXPECT_EQ(dequantize_plan(dequantize_spec(CheckpointFormat::kGptq)).decode->request.order,
             ElementOrder::kLinear);
-  const DecodeRequest awq = dequantize_plan(dequantize_spec(CheckpointFormat::kAwq)).decode.request;
+  const DecodeRequest awq =
+      dequantize_plan(dequantize_spec(CheckpointFormat::kAwq)).decode->request;
   EXPECT_EQ(awq.order, ElementOrder::kAwq);
   EXPECT_EQ(awq.zero_order, ZeroOrder::kElements);
 }

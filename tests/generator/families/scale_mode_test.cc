@@ -136,7 +136,7 @@ TEST(ScaleMode, ThePlanTellsHowItsKernelsDecode) {
   const Plan plan = plan_of(small_spec(DType::kBf16), "h200");
   const auto json = nlohmann::json::parse(plan_to_json(plan));
   EXPECT_EQ(json["decode"]["result_exponent"], 0);
-  const std::vector<DecodePlan> decodes = decode_plans_of(plan);
+  const std::vector<SharedDecodePlan> decodes = decode_plans_of(plan);
   const auto any = [&decodes](bool DecodeRequest::*field) {
     return std::any_of(decodes.begin(), decodes.end(),
                        [field](const DecodePlan& one) { return one.request.*field; });

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <random>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
 #include "generator/layout/pack_pairs.h"
 #include "heddle/error.h"
-#include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 #include "tests/plain_weight.h"
 

@@ -7,10 +7,10 @@
 #include <limits>
 #include <random>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/requests.h"
 #include "heddle/error.h"
-#include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 
 namespace heddle {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "generator/model/family_table.h"
+#include "generator/model/model_block.h"
 #include "heddle/error.h"
 #include "heddle/model.h"
 #include "tests/generator/model/model_helpers.h"
@@ -281,7 +282,7 @@ TEST(ConfigFields, AFieldThatNoRowKnowsIsTold) {
   config["rope_parameters"]["rope_type"] = "linear";
   config["rope_parameters"]["factor"] = 8;
   using Parameters = std::vector<std::pair<std::string, double>>;
-  EXPECT_EQ(model_from_config(config.dump()).blocks.at(0).attention.rope.parameters,
+  EXPECT_EQ(blocks_of(model_from_config(config.dump())).at(0).attention.rope.parameters,
             (Parameters{{"factor", 8}}));
   for (const Json& nothing : {Json(), Json(""), Json::array(), Json::object()}) {
     Json absent = config_named("llama");
@@ -303,7 +304,7 @@ TEST(ConfigFields, FalconAddsItsSlopesBeforeScoresAreDivided) {
   const DecodeAttentionSpec& attention = attention_of(cache);
   EXPECT_EQ(attention.alibi, Alibi::kGiven);
   EXPECT_EQ(cache.kernels[0].spec.kv_append().rope.pairing, RopePairing::kNone);
-  const ModelAttention facts = model_from_config(config.dump()).blocks.at(0).attention;
+  const ModelAttention facts = blocks_of(model_from_config(config.dump())).at(0).attention;
   EXPECT_DOUBLE_EQ(facts.alibi_factor * facts.alibi_factor * attention.shape.head_dim, 1);
   EXPECT_TRUE(one_says(cache.notes, "the slopes of ALiBi are the standard ones times 0."));
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/model/model_block.h"
 #include "heddle/error.h"
 #include "heddle/model.h"
 #include "tests/generator/activation_helpers.h"
@@ -107,20 +108,20 @@ TEST(Families, FieldsThatAreNeededAreNamed) {
 // Gemma 3: five layers with a window and other rotations to one without.
 TEST(Families, BlocksHaveTheFactsOfTheirLayers) {
   const Model model = model_of(config_of("gemma3"));
-  ASSERT_EQ(model.blocks.size(), 2U);
-  EXPECT_EQ(model.blocks[0].layers, (std::vector<int>{0, 1, 2, 3, 4, 6}));
-  EXPECT_EQ(model.blocks[0].attention.window, 128);
-  EXPECT_EQ(model.blocks[0].attention.rope.base, 10000);
-  EXPECT_EQ(model.blocks[1].layers, std::vector<int>{5});
-  EXPECT_EQ(model.blocks[1].attention.window, 0);
-  EXPECT_EQ(model.blocks[1].attention.rope.base, 1000000);
-  EXPECT_EQ(model.blocks[1].attention.qk_norm, QkNorm::kHead);
+  ASSERT_EQ(blocks_of(model).size(), 2U);
+  EXPECT_EQ(blocks_of(model)[0].layers, (std::vector<int>{0, 1, 2, 3, 4, 6}));
+  EXPECT_EQ(blocks_of(model)[0].attention.window, 128);
+  EXPECT_EQ(blocks_of(model)[0].attention.rope.base, 10000);
+  EXPECT_EQ(blocks_of(model)[1].layers, std::vector<int>{5});
+  EXPECT_EQ(blocks_of(model)[1].attention.window, 0);
+  EXPECT_EQ(blocks_of(model)[1].attention.rope.base, 1000000);
+  EXPECT_EQ(blocks_of(model)[1].attention.qk_norm, QkNorm::kHead);
   EXPECT_EQ(model.norm, NormKind::kRmsPlusOne);
   EXPECT_EQ(model.norm_place, NormPlace::kAround);
   EXPECT_TRUE(model.tied_embeddings);
   using Multipliers = std::vector<std::pair<std::string, double>>;
   EXPECT_EQ(model.multipliers, (Multipliers{{"embedding", 16}}));
-  const ModelRope rope = model_of(config_of("gpt_oss")).blocks.at(0).attention.rope;
+  const ModelRope rope = blocks_of(model_of(config_of("gpt_oss"))).at(0).attention.rope;
   EXPECT_EQ(rope.scaling, "yarn");
   EXPECT_NE(std::find(rope.parameters.begin(), rope.parameters.end(),
                       std::pair<std::string, double>("factor", 32)),
@@ -129,8 +130,8 @@ TEST(Families, BlocksHaveTheFactsOfTheirLayers) {
 
 TEST(Families, LatentAttentionAndExperts) {
   const Model model = model_of(config_of("deepseek_v32"));
-  const ModelAttention& attention = model.blocks.at(1).attention;
-  EXPECT_EQ(model.blocks[1].mixer, MixerKind::kLatentAttention);
+  const ModelAttention& attention = blocks_of(model).at(1).attention;
+  EXPECT_EQ(blocks_of(model)[1].mixer, MixerKind::kLatentAttention);
   EXPECT_EQ(attention.q_rank, 96);
   EXPECT_EQ(attention.kv_rank, 64);
   EXPECT_EQ(attention.rope_dim, 16);
@@ -138,16 +139,16 @@ TEST(Families, LatentAttentionAndExperts) {
   EXPECT_EQ(attention.value_dim, 48);
   EXPECT_EQ(attention.index_heads, 4);
   EXPECT_EQ(attention.index_tokens, 64);
-  const ModelExperts& experts = model.blocks[1].experts;
+  const ModelExperts& experts = blocks_of(model)[1].experts;
   EXPECT_EQ(experts.count, 8);
   EXPECT_EQ(experts.per_token, 2);
   EXPECT_EQ(experts.shared, 2);
   EXPECT_EQ(experts.scoring, "sigmoid");
   EXPECT_TRUE(experts.bias);
   EXPECT_FALSE(experts.shared_gate);
-  EXPECT_TRUE(model_of(config_of("qwen3_next")).blocks.at(0).experts.shared_gate);
-  EXPECT_TRUE(model_of(config_of("deepseek_v4")).blocks.at(0).experts.hashed);
-  EXPECT_EQ(model_of(config_of("nemotron_h")).blocks.back().experts.latent, 64);
+  EXPECT_TRUE(blocks_of(model_of(config_of("qwen3_next"))).at(0).experts.shared_gate);
+  EXPECT_TRUE(blocks_of(model_of(config_of("deepseek_v4"))).at(0).experts.hashed);
+  EXPECT_EQ(blocks_of(model_of(config_of("nemotron_h"))).back().experts.latent, 64);
 }
 
 TEST(Families, WrappersNameTheirModulesAsTheirCheckpointsDo) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/model/model_block.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/target.h"
 #include "tests/generator/activation_helpers.h"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "generator/model/model_block.h"
 #include "tests/generator/model/model_helpers.h"
 
 namespace heddle {
@@ -126,14 +127,14 @@ TEST(ModelRows, AHalfThatALayerLacksHasNoNorm) {
   Json config = family_config("nemotron_h");
   Model model = rows_model(config);
   int layers = 0;
-  for (const ModelBlock& block : model.blocks) layers += static_cast<int>(block.layers.size());
+  for (const ModelBlock& block : blocks_of(model)) layers += static_cast<int>(block.layers.size());
   ASSERT_GT(layers, 1);
   EXPECT_EQ(row_named(model, "norm")->layers, 1);
   EXPECT_EQ(row_named(model, "add_norm")->layers, layers);
   model = rows_model(family_config("nemotron-nas"));
   int halves = 0;
   int all = 0;
-  for (const ModelBlock& block : model.blocks) {
+  for (const ModelBlock& block : blocks_of(model)) {
     const int count = static_cast<int>(block.layers.size());
     // A matrix in the place of attention has the norm that attention would have.
     halves += count * (block.mixer_name != "none");

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/requests.h"
 #include "generator/planner/choose.h"
 #include "generator/spec/byte_meaning.h"
-#include "heddle/inspect/decode_plan.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 #include "tests/generator/planner/plan_refusals.h"

@@ -1,6 +1,7 @@
 // What is planned for weights of 16 bits.
 #include <gtest/gtest.h>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/families/gemm_work.h"
 #include "tests/generator/planner/gemm_plans.h"
 #include "tests/plain_weight.h"

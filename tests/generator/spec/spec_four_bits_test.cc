@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "generator/decode/decode_plan.h"
+#include "generator/families/kernel_argument.h"
 #include "generator/operations/gemm/gemm.h"
 #include "generator/operations/weight_ops/weight_ops.h"
 #include "heddle/error.h"
@@ -35,9 +37,9 @@ TEST(SpecFourBits, TakeEveryGroupOfWholeColumns) {
         EXPECT_TRUE(check_meaning(spec).empty());
         const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h100"));
         // Streams multiply FP8 as FP16.
-        const std::vector<DecodePlan> decodes = decode_plans_of(plan);
+        const std::vector<SharedDecodePlan> decodes = decode_plans_of(plan);
         ASSERT_EQ(decodes.size(), x == DType::kInt8 ? 1U : 2U);
-        EXPECT_EQ(decodes.front().request.dtype, plan.decode.request.dtype);
+        EXPECT_EQ(decodes.front()->request.dtype, plan.decode->request.dtype);
         for (const PlannedKernel& kernel : plan.kernels) {
           EXPECT_TRUE(kernel.takes(KernelArgument::kXScales));
         }

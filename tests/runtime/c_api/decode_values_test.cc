@@ -9,7 +9,7 @@
 
 #include "generator/decode/request_json.h"
 #include "generator/decode/requests.h"
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 #include "heddle/model.h"

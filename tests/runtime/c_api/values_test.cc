@@ -207,7 +207,7 @@ TEST(CApiValues, OfLayoutsCachesAndTargetsInAPlan) {
       const WeightLayout& l = plan.layout;
       const json& layout = told.at("layout");
       expect_rows({
-          {"version", layout.at("version"), layout_version(plan.spec.weight())},
+          {"version", layout.at("version"), kLayoutVersion},
           {"row_block", layout.at("row_block"), WeightLayout::kRowBlock},
           {"chunk_k", layout.at("chunk_k"), WeightLayout::kChunkK},
           {"row_blocks", layout.at("row_blocks"), l.row_blocks},

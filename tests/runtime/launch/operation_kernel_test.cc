@@ -5,10 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/decode_attention.h"
-#include "heddle/gemm.h"
-#include "heddle/kv_append.h"
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {

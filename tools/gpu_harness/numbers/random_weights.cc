@@ -6,12 +6,12 @@
 #include <cstring>
 #include <random>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/integer_code.h"
 #include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/plain_sizes.h"
-#include "heddle/inspect/decode_plan.h"
 #include "tools/gpu_harness/numbers/stored_scale.h"
 
 namespace heddle {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "generator/model/model_block.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -63,10 +64,10 @@ void check_block(const ModelBlock& block) {
 class StepBuilder {
  public:
   StepBuilder(const Model& model, int layers) : model_(model) {
-    if (model.blocks.empty()) {
+    if (blocks_of(model).empty()) {
       refuse("the input does not describe decoder layers: a step is of a model's config.json");
     }
-    for (const ModelBlock& block : model.blocks) {
+    for (const ModelBlock& block : blocks_of(model)) {
       step_.model_layers = std::max(step_.model_layers, block.layers.back() + 1);
     }
     step_.layers = layers == 0 ? step_.model_layers : layers;
@@ -121,7 +122,7 @@ void StepBuilder::add(const Spec& spec) {
 }
 
 const ModelBlock& StepBuilder::block() const {
-  for (const ModelBlock& block : model_.blocks) {
+  for (const ModelBlock& block : blocks_of(model_)) {
     if (std::binary_search(block.layers.begin(), block.layers.end(), layer_)) return block;
   }
   refuse(fmt::format("decoder layer {} is not described", layer_));

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "heddle/kernel.h"
-#include "heddle/kv_append.h"
+#include "heddle/operations.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/device/device_memory.h"
 #include "tools/gpu_harness/device/helper_kernels.h"

@@ -2,8 +2,8 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_TIMING_LAUNCH_OVERHEAD_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_TIMING_LAUNCH_OVERHEAD_H_
 
-#include "heddle/gemm.h"
 #include "heddle/inspect/plan.h"
+#include "heddle/operations.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/device/device_memory.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 #include "heddle/runtime.h"
 #include "tools/heddle/shared/commands.h"
 #include "tools/heddle/shared/errors.h"
@@ -38,7 +38,7 @@ nlohmann::ordered_json to_json(const DecodeProof& proof) {
 }
 
 // Proves every plan that kernels decode by, and adds up the results.
-DecodeProof prove_all(const std::vector<DecodePlan>& plans) {
+DecodeProof prove_all(const std::vector<SharedDecodePlan>& plans) {
   DecodeProof all;
   for (const DecodePlan& plan : plans) {
     const DecodeProof proof = prove_decode_plan(plan);

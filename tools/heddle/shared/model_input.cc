@@ -139,17 +139,7 @@ void add_facts(ModelConfigTexts texts, Model* model) {
   try {
     Model facts = model_from_config(texts);
     add_tied_head(facts, model);
-    model->blocks = std::move(facts.blocks);
-    model->hidden = facts.hidden;
-    model->vocabulary = facts.vocabulary;
-    model->norm = facts.norm;
-    model->norm_place = facts.norm_place;
-    model->norm_epsilon = facts.norm_epsilon;
-    model->activation = std::move(facts.activation);
-    model->tied_embeddings = facts.tied_embeddings;
-    model->logit_softcap = facts.logit_softcap;
-    model->multipliers = std::move(facts.multipliers);
-    model->remarks = std::move(facts.remarks);
+    static_cast<ModelFacts&>(*model) = std::move(facts);
   } catch (const Error& error) {
     model->notes.push_back("the config does not describe the whole decoder: " +
                            std::string(error.problems().front().pointer) + ": " +

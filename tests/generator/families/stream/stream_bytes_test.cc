@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "generator/decode/decode_plan.h"
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"
 #include "tests/generator/planner/gemm_plans.h"

@@ -7,9 +7,9 @@
 #include <random>
 
 #include "generator/kv/kv_rule.h"
-#include "heddle/decode_attention.h"
 #include "heddle/inspect/source.h"
 #include "heddle/kv_cache.h"
+#include "heddle/operations.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/decode_attention/bench_cache.h"
 #include "tools/gpu_harness/timing/sm_clock.h"

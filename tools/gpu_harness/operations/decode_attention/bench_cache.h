@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/kv_append.h"
 #include "heddle/kv_cache.h"
+#include "heddle/operations.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/device/device_memory.h"
 #include "tools/gpu_harness/operations/decode_attention/problem.h"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "heddle/decode_attention.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/device/device_memory.h"
 #include "tools/gpu_harness/operations/decode_attention/problem.h"
 

@@ -1,7 +1,7 @@
 // decode_attention in a decode step.
 #include <algorithm>
 
-#include "heddle/decode_attention.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/operations/decode_attention/bench_cache.h"
 #include "tools/gpu_harness/step/step_part.h"
 

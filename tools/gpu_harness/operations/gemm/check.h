@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/harness.h"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/checked_launch.h"
 #include "tools/gpu_harness/device/helper_kernels.h"

@@ -1,5 +1,5 @@
 // A gemm in a decode step: each launch has weights of its own.
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/operations/gemm/floor.h"
 #include "tools/gpu_harness/operations/gemm/tensors.h"
 #include "tools/gpu_harness/operations/gemm/weight_copies.h"

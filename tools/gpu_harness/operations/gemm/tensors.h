@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/gemm.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/device/guarded_buffer.h"
 #include "tools/gpu_harness/device/helper_kernels.h"
 

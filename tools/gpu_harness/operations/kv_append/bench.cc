@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/inspect/plan.h"
-#include "heddle/kv_append.h"
+#include "heddle/operations.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/kv_append/device.h"
 #include "tools/gpu_harness/timing/rotation.h"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "heddle/kv_append.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/device/guarded_buffer.h"
 #include "tools/gpu_harness/operations/kv_append/problem.h"
 

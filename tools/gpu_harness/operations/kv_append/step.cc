@@ -1,6 +1,6 @@
 // kv_append in a decode step: Q, K and V lie behind each other in the rows that it reads.
-#include "heddle/kv_append.h"
 #include "heddle/kv_cache.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/step/step_part.h"
 
 namespace heddle {

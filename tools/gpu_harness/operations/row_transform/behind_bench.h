@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-#include "heddle/gemm.h"
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/timing/graph_timer.h"
 
 namespace heddle {

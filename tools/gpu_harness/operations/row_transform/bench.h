@@ -2,7 +2,7 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_ROW_TRANSFORM_BENCH_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_ROW_TRANSFORM_BENCH_H_
 
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/harness.h"
 
 namespace heddle {

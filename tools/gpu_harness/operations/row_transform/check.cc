@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "heddle/inspect/plan.h"
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/harness.h"
 #include "tools/gpu_harness/operations/row_transform/bench.h"

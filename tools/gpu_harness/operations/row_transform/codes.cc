@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/numbers/as_size.h"
 #include "tools/gpu_harness/numbers/float8.h"
 

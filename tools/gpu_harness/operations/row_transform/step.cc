@@ -2,7 +2,7 @@
 // the residual stream.
 #include <cmath>
 
-#include "heddle/row_transform.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/step/step_part.h"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 
 #include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/weight_ops/dequantize_problem.h"
 #include "tools/gpu_harness/operations/weight_ops/device_source.h"

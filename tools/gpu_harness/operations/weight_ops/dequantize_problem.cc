@@ -8,7 +8,7 @@
 #include "generator/decode/float16.h"
 #include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
-#include "heddle/inspect/decode_plan.h"
+#include "generator/decode/decode_plan.h"
 #include "tools/gpu_harness/numbers/random_weights.h"
 #include "tools/gpu_harness/numbers/stored_scale.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 #include "tools/gpu_harness/device/device_memory.h"
 #include "tools/gpu_harness/operations/weight_ops/source_tensors.h"
 

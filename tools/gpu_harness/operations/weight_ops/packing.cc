@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heddle/inspect/plan.h"
-#include "heddle/weight_kernels.h"
+#include "heddle/operations.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/operations/weight_ops/device_source.h"
 #include "tools/gpu_harness/operations/weight_ops/weight_ops.h"

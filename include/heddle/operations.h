@@ -1,0 +1,222 @@
+// What a launch of each operation takes, and its kernel: GemmKernel, DequantizeKernel ...
+#ifndef HEDDLE_OPERATIONS_H_
+#define HEDDLE_OPERATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/device_memory.h"
+#include "heddle/export.h"
+#include "heddle/kernel.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// The handle of an operation, which is made from a Kernel of it. Arguments are HEDDLE_EXPORT
+// because an instance of a template is no more visible than what it is made of.
+template <Op kOperation, class Args>
+class HEDDLE_EXPORT HandleOf : public OperationKernel {
+ public:
+  static constexpr Op kOp = kOperation;
+  explicit HandleOf(const Kernel& kernel) : OperationKernel(kernel, kOp) {}
+
+  void launch(const Args& args, Stream stream) const;
+};
+
+// Y[M,N] = X[M,K] * W[N,K]^T with quantised W. Each aligned to 16 bytes, but x_scales and y_scales
+// that are not of groups, and x_zero_points, to 4.
+struct HEDDLE_EXPORT GemmArgs {
+  DeviceInput x;  // [M, K] row-major, the activation's dtype
+  // Packed. From sm_90 on it may be read before the kernels before this one in the stream have
+  // ended: synchronise once after packing on the GPU.
+  DeviceInput weights;
+  DeviceOutput y;  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype()
+  // [N] of GemmSpec::bias_dtype(); required exactly if the spec has one; as weights.
+  DeviceInput bias;
+  // As y, of GemmSpec::residual_dtype(); required exactly if the spec has one; may be y of that
+  // type.
+  DeviceInput residual;
+  // [K] of the activation's dtype; required exactly with activation.pre_scale.
+  DeviceInput pre_scale;
+  // [K] int32; required exactly with activation.act_order: packed column j of W is column
+  // permutation[j] of X. Checked by no one.
+  DeviceInput permutation;
+  DeviceOutput workspace;  // GemmKernel::workspace_bytes(m); required where that is not 0
+  std::int64_t m = 0;
+  // Required exactly with activations of 8 bits: FP32, [M] with granularity token, one with tensor,
+  // with group as row_transform writes them in ScaleLayout::kColumnMajor.
+  DeviceInput x_scales;
+  DeviceInput x_zero_points;  // [M] int32, with activation.symmetric false; as x_scales
+  // For groups: S in ScaleLayout, a multiple of 4 below 2^31. 0: m rounded up to one.
+  std::int64_t x_scale_stride = 0;
+  // Required exactly with y of 8 bits. With output.granularity tensor FP32, one, read, which no
+  // kernel that still runs writes; outside of 2^-126 to 2^126 all codes are zero. With group
+  // written as row_transform does in ScaleLayout::kColumnMajor, lines of m rounded up to a multiple
+  // of 4; aligned to 16.
+  DeviceOutput y_scales;
+};
+
+class HEDDLE_EXPORT GemmKernel : public HandleOf<Op::kGemm, GemmArgs> {
+ public:
+  using HandleOf::HandleOf;
+
+  // Bytes of workspace that a launch with this M needs; 0 if none. Throws Error(kUsage, "launch.m")
+  // for an M outside of shape.m.
+  std::size_t workspace_bytes(std::int64_t m) const;
+};
+
+// Quantised weights as the spec's format has them, each tensor aligned to 16 bytes.
+struct WeightSource {
+  DeviceInput weights;  // packed weights, or the checkpoint's qweight
+  // AWQ, GPTQ: [G, N] of scale_dtype, G = ceil((K + group_offset) / group_size).
+  DeviceInput scales;
+  DeviceInput zeros;  // AWQ, GPTQ: qzeros; required exactly with integer zero points
+  // With act_order, to dequantise GPTQ: [K] int32, the group of each column.
+  DeviceInput group_index;
+  // With act_order, for all else: [K] int32, packed column j is column permutation[j].
+  DeviceInput permutation;
+};
+
+// Packed weights, or a checkpoint's, to 16-bit floats.
+struct HEDDLE_EXPORT DequantizeArgs {
+  WeightSource source;
+  DeviceOutput w;  // [N, K] row-major, output.dtype
+};
+
+// A checkpoint's weights to packed weights.
+struct HEDDLE_EXPORT RepackArgs {
+  WeightSource source;
+  DeviceOutput packed;  // WeightLayout::total_bytes
+};
+
+// 16-bit floats to packed weights.
+struct HEDDLE_EXPORT QuantizeWeightArgs {
+  DeviceInput w;        // [N, K] row-major, input.dtype
+  DeviceOutput packed;  // WeightLayout::total_bytes
+};
+
+using DequantizeKernel = HandleOf<Op::kDequantize, DequantizeArgs>;
+using RepackKernel = HandleOf<Op::kRepack, RepackArgs>;
+using QuantizeWeightKernel = HandleOf<Op::kQuantizeWeight, QuantizeWeightArgs>;
+
+// One of the two tensors of a key-value cache in device memory; docs/kv-caches-and-attention.md has
+// the bytes, KvCacheLayout how many they are.
+struct KvCacheTensor {
+  DeviceOutput codes;   // aligned to 16 bytes
+  DeviceOutput scales;  // aligned to 16 bytes; required exactly where scales are stored
+  // FP32: with the granularity tensor the scale and, where codes are not symmetric, the zero point;
+  // with NVFP4 the factor of all scales. Required exactly there.
+  DeviceInput given;
+  // With scales per channel, required exactly there: the window of tokens whose block is not full,
+  // [slots][kv_heads][group_size][head_dim] of the activation's dtype, aligned to 16.
+  DeviceOutput residual;
+};
+
+struct KvCache {
+  KvCacheTensor k;
+  KvCacheTensor v;
+  // Pages that the tensors have; of a contiguous cache the sequences.
+  std::int64_t pages = 0;
+  // Contiguous: tokens that a sequence may have. Paged: 0, or the spec's page_size.
+  std::int64_t page_tokens = 0;
+  // [sequences][table_stride] int32, required exactly for a paged cache: the pages of each
+  // sequence. Pages outside of the cache are neither written nor read.
+  DeviceInput block_table;
+  std::int64_t table_stride = 0;
+  // With scales per channel: slots of the window, and int32 [sequences], each sequence's own; null:
+  // its number. A sequence whose slot is none of these has no window.
+  std::int64_t residual_slot_count = 0;
+  DeviceInput residual_slots;
+};
+
+// K and V of new tokens, and Q where the spec has it. Memory may change between replays of a graph.
+struct HEDDLE_EXPORT KvAppendArgs {
+  DeviceInput k;  // [tokens][kv_heads][head_dim] of the activation's dtype
+  DeviceInput v;
+  // Elements from a token to the next, multiples of 8 below 2^31; 0: dense.
+  std::int64_t k_stride = 0;
+  std::int64_t v_stride = 0;
+  std::int64_t tokens = 0;     // 0: nothing is launched
+  std::int64_t sequences = 0;  // without offsets as many as tokens
+  // [sequences + 1] int32: sequence s has the tokens offsets[s] to offsets[s + 1]. Null: one each.
+  DeviceInput offsets;
+  // [sequences] int32, tokens in the cache, the new ones among them, as attention takes them.
+  DeviceInput lengths;
+  // With rope.source table, required exactly there: FP32 [rotation_rows][rope.dim], of each
+  // position the cosines of all pairs, then their sines. Tokens beyond it are not written.
+  DeviceInput rotations;
+  std::int64_t rotation_rows = 0;
+  KvCache cache;
+  // With query.heads, both required exactly there: Q, [tokens][query.heads][head_dim] of the
+  // activation's dtype, and where it goes, dense, normalised and rotated as K. It may be Q itself
+  // if that is dense, else it overlaps with no other memory. Tokens whose position is negative or
+  // beyond the rotations are not written.
+  DeviceInput q;
+  std::int64_t q_stride = 0;
+  DeviceOutput q_out;
+  // With a norm, required exactly there: [head_dim] of the activation's dtype, of K's heads and
+  // Q's.
+  DeviceInput k_norm;
+  DeviceInput q_norm;
+};
+
+using KvAppendKernel = HandleOf<Op::kKvAppend, KvAppendArgs>;
+
+// Attention of the last tokens of each sequence over a key-value cache. Memory may change between
+// replays of a graph. Q and the output are dense. Memory is aligned to 16 bytes, that of 32-bit
+// numbers to 4.
+struct HEDDLE_EXPORT DecodeAttentionArgs {
+  DeviceInput q;               // [sequences][query_len][heads][head_dim] of the activation's dtype
+  DeviceOutput out;            // the same
+  std::int64_t sequences = 0;  // at most 1024; 0: nothing is launched
+  // [sequences] int32, tokens in the cache, those of Q among them. Without tokens the output is
+  // zero. Sequences times the tokens that each may have, rounded up to 32, are fewer than 2^31.
+  DeviceInput lengths;
+  KvCache cache;
+  DeviceInput slopes;       // [heads] FP32; required exactly with alibi given
+  DeviceInput sink_logits;  // [heads] FP32; required exactly with sink_logits
+  // [sequences][query_len][heads] FP32; required exactly with log_sum_exp.
+  DeviceOutput log_sum_exp;
+  DeviceOutput workspace;  // max_workspace_bytes()
+};
+
+using DecodeAttentionKernel = HandleOf<Op::kDecodeAttention, DecodeAttentionArgs>;
+
+// Norms, activations and gates on the rows of a matrix, in 16 or 8 bits;
+// docs/kv-caches-and-attention.md has the formulas. Each aligned to 16 bytes, tensor_scale to 4. Y
+// of 16 bits may be X with the same stride, but not with an interleaved gate. No two others may
+// overlap.
+struct HEDDLE_EXPORT RowTransformArgs {
+  DeviceInput x;   // [m][columns] of input.dtype, with a gate [m][2 * columns]
+  DeviceOutput y;  // [m][columns] of output.dtype
+  // Elements from a row to the next, multiples of 8 below 2^31; 0: dense.
+  std::int64_t x_stride = 0;
+  std::int64_t y_stride = 0;
+  // [m][columns], dense; required exactly if the spec has one. Read, then replaced by X + residual.
+  DeviceOutput residual;
+  // [columns]; required exactly with a norm. From sm_90 on it may be read before the kernels before
+  // this one in the stream have ended.
+  DeviceInput weight;
+  DeviceInput bias;    // [columns]; the same, with norm.bias
+  std::int64_t m = 0;  // rows, in the range of shape.m; 0: nothing is launched
+
+  // Where Y has 8 bits. Each is required exactly as its comment says.
+  DeviceInput pre_scale;     // [columns] of input.dtype; with output.pre_scale; as weight
+  DeviceInput tensor_scale;  // one FP32; with granularity tensor; the kernel before may write it
+  // With token [m] FP32, with group a matrix of output.scale_dtype; see ScaleLayout.
+  DeviceOutput scales;
+  // For groups: S in ScaleLayout, column_major a multiple of 4. 0: G, or m rounded up to one.
+  std::int64_t scale_stride = 0;
+  DeviceOutput zero_points;  // [m] int32; with symmetric false
+};
+
+// Bytes of RowTransformArgs::scales for m rows; 0 where none are written. Precondition: a launch
+// takes m and the stride.
+HEDDLE_EXPORT std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int64_t m,
+                                          std::int64_t scale_stride = 0) noexcept;
+
+using RowTransformKernel = HandleOf<Op::kRowTransform, RowTransformArgs>;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_OPERATIONS_H_
