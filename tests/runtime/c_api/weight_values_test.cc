@@ -88,7 +88,7 @@ TEST(CApiValues, OfPackedWeights) {
          packed.size()},
         {"layout_version",
          number_from<std::int32_t>(heddle_layout_version, text.data(), text.size()),
-         layout_version(gemm.weight())},
+         kLayoutVersion},
         {"check_layout_version",
          heddle_check_layout_version(text.data(), text.size(), kLayoutVersion), HEDDLE_OK},
         {"check_packed_weights",
