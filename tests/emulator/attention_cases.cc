@@ -1,7 +1,11 @@
 #include "tests/emulator/attention_cases.h"
 
+#include <stdexcept>
 #include <utility>
 
+#include "decode_attention/config.h"
+#include "generator/families/configuration.h"
+#include "generator/planner/choose.h"
 #include "tests/attention_spec.h"
 
 namespace heddle {
@@ -124,11 +128,11 @@ std::vector<AttentionCase> make_attention_cases() {
         R"(,"log_sum_exp":true)");
   c.add("TwoParts", {20, 1, 64, 1}, R"("dtype":"int8","page_size":16)", R"(,"alibi":"standard")");
 
-  // The kernel of long sequences.
-  c.add("Int4OfWideBlocks", {8, 2, 128, 1}, R"("dtype":"int4")").kernel = 1;
+  // Blocks of more warps than four, which some specs have for long sequences.
+  c.add("Int4OfWideBlocks", {8, 2, 128, 1}, R"("dtype":"int4")").wide = true;
   c.add("Int4OfWideBlocksInHeadsOf64", {8, 2, 64, 1}, R"("dtype":"int4","page_size":16)",
         R"(,"log_sum_exp":true)")
-      .kernel = 1;
+      .wide = true;
 
   // So many blocks that they are merged in two turns, of which the second has the largest logits.
   AttentionCase& many = c.add("ManyBlocks", {2, 1, 256, 1}, R"("dtype":"fp16")",
@@ -139,10 +143,10 @@ std::vector<AttentionCase> make_attention_cases() {
   // Blocks of six warps, with four groups and with two.
   c.add("Int4GroupOfWideBlocks", {4, 2, 128, 1},
         R"("dtype":"int4","granularity":"group","group_size":32)")
-      .kernel = 1;
+      .wide = true;
   c.add("Int4TwoGroupsOfWideBlocks", {8, 2, 128, 1},
         R"("dtype":"int4","granularity":"group","group_size":64)")
-      .kernel = 1;
+      .wide = true;
   return std::move(c.cases);
 }
 
@@ -156,8 +160,17 @@ Target target_of(const AttentionCase& one) {
 
 Plan AttentionCase::plan() const {
   Plan plan = resolve(spec, target_of(*this));
-  plan.kernels = {plan.kernels.at(kernel)};
-  return plan;
+  const PlannedKernel first = plan.kernels.front();
+  if (!wide) {
+    plan.kernels = {first};
+    return plan;
+  }
+  for (const Candidate& one : all_candidates(plan, {1, plan.kernels.back().size_max})) {
+    if (config_of<device::DecodeAttentionConfig>(one.kernel).warps <= 4) continue;
+    plan.kernels = {planned_kernel(plan, one.kernel, first.name)};
+    return plan;
+  }
+  throw std::logic_error(name + " has no kernel of wide blocks");
 }
 
 const std::vector<AttentionCase>& attention_cases() {

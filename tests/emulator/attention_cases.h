@@ -2,7 +2,6 @@
 #ifndef HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
 #define HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,7 +16,7 @@ struct AttentionCase {
   Spec spec;
   int sm_count = 3;           // few, so that a block has several items
   std::int32_t shared = 450;  // tokens of a sequence that all blocks share
-  std::size_t kernel = 0;     // of the spec's plan
+  bool wide = false;          // its blocks have more than four warps
 
   // With this kernel alone.
   Plan plan() const;
