@@ -35,19 +35,6 @@ RuntimeOptions checked(RuntimeOptions options) {
 
 }  // namespace
 
-cuda::CUdevice device_at_hand(int ordinal) {
-  const cuda::Driver& cu = cuda::driver();
-  cuda::CUcontext context = nullptr;
-  cuda::check(cu.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
-  cuda::CUdevice device = 0;
-  if (context != nullptr) {
-    cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
-  } else {
-    cuda::check(cu.cuDeviceGet(&device, ordinal), "cuDeviceGet");
-  }
-  return device;
-}
-
 void Runtime::Impl::refuse_sealed(const Spec& spec) const {
   if (sealed) throw sealed_refusal(spec);
 }
@@ -114,29 +101,6 @@ std::shared_ptr<const LoadedKernel> Runtime::Impl::load_kernel(const Source& sou
                                         device);
 }
 
-Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
-                       std::vector<std::shared_ptr<const Plan>> counterparts) {
-  auto state = std::make_shared<Kernel::State>();
-  state->plan = plan;
-  state->max_workspace_bytes = plan.max_workspace_bytes();
-  for (const auto& other : counterparts) {
-    state->max_workspace_bytes = std::max(state->max_workspace_bytes, other->max_workspace_bytes());
-  }
-  state->counterparts = std::move(counterparts);
-  state->kernels = std::move(code);
-  for (std::size_t i = 0; i < plan.kernel_count(); ++i) state->launches.emplace_back(plan, i);
-  return Kernel(std::move(state));
-}
-
-Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other) {
-  if (!other) return kernel;
-  std::vector<std::shared_ptr<const Plan>> counterparts = kernel.state().counterparts;
-  counterparts.push_back(std::make_shared<Plan>(other->plan()));
-  const auto& of_other = other->state().counterparts;
-  counterparts.insert(counterparts.end(), of_other.begin(), of_other.end());
-  return assemble_kernel(kernel.plan(), kernel.state().kernels, std::move(counterparts));
-}
-
 Kernel Runtime::Impl::load(const Plan& plan) {
   const cuda::CurrentContext context;
   keep_primary_context(context);
@@ -180,7 +144,7 @@ std::vector<BuildResult> Runtime::find(const std::vector<Source>& sources) {
   return impl_->builder.find(sources);
 }
 
-Target Runtime::device_target(int ordinal) { return target_of_device(device_at_hand(ordinal)); }
+Target Runtime::device_target(int ordinal) { return target_of_device(cuda::device_at_hand(ordinal)); }
 
 bool Runtime::has_device(std::string* why_not) {
   const cuda::Driver* cu = cuda::try_driver(why_not);

@@ -21,9 +21,6 @@
 
 namespace heddle {
 
-// The current context's device, else the device `ordinal`. Throws Error(kDriver).
-cuda::CUdevice device_at_hand(int ordinal);
-
 // Any thread may call any function.
 struct Runtime::Impl {
   explicit Impl(RuntimeOptions options);
@@ -60,14 +57,6 @@ struct Runtime::Impl {
   std::unique_ptr<cuda::PrimaryContext> primary;  // guarded by mutex
   RequestQueue requests;                          // last: its thread uses all of the above
 };
-
-// A kernel of loaded code, in the order of plan.kernel(). `counterparts` as in Kernel::State.
-Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
-                       std::vector<std::shared_ptr<const Plan>> counterparts = {});
-
-// Its code with workspaces that also do for `other` and its counterparts; the kernel itself if
-// there is no other.
-Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other);
 
 }  // namespace heddle
 

@@ -15,7 +15,7 @@
 
 #include "generator/decode/decode_plan.h"
 #include "generator/families/costs.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 
@@ -144,8 +144,9 @@ class Family {
   // Launches whose ceil(size / step) is equal are alike; 0: they depend on more than the size.
   virtual std::int64_t size_step(const PlannedKernel& kernel) const noexcept;
 
-  // None of the three allocates. Bytes of workspace that a launch with this size needs, 0 if none;
-  // unless a family says otherwise, those of its counters and sums.
+  // None of the three allocates behind the first call. Bytes of workspace that a launch with this
+  // size needs, where the size alone says it; 0: none, or max_workspace_bytes() whatever the size.
+  // Unless a family says otherwise, those of its counters and sums.
   virtual std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                                       std::int64_t size) const noexcept;
   // The most that a launch needs, of all sizes that the kernel serves.

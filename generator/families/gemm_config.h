@@ -22,8 +22,8 @@ inline bool takes_pre_scale(const GemmSpec& spec) { return spec.pre_scale && !sp
 // Behind a family's own arguments: those that Y of eight bits has.
 void add_output_arguments(const GemmSpec& spec, PlannedKernel& kernel);
 
-// "using Value = Fp16;" and "using Scale = ...;", what decoding and scaling compute in, and "using
-// Result = ...;", what Y is made of.
+// "using Value = Fp16;" and "using Scale = ...;", what decoding and scaling compute in, with X of
+// eight bits the type of the bias, and "using Result = ...;", what Y is made of.
 std::vector<std::string> gemm_aliases(const GemmSpec& spec);
 
 }  // namespace heddle

@@ -49,7 +49,8 @@ std::vector<std::int64_t> GemmFamily::steps(const Plan& /*plan*/, const MRange& 
 }
 
 std::string GemmFamily::kernel_name(const Plan& plan, const PlannedKernel& kernel) const {
-  return gemm_kernel_name(gemm_request(plan).spec, kernel);
+  return gemm_kernel_name(gemm_request(plan).spec, {kernel.size_min, kernel.size_max},
+                          name_of_any_shape(kernel));
 }
 
 std::vector<Problem> GemmFamily::target_problems(const Spec& asked, const Target& target) const {
@@ -84,7 +85,7 @@ std::vector<Problem> GemmFamily::target_problems(const Spec& asked, const Target
 std::vector<Problem> GemmFamily::operand_problems(const Spec& asked, const Target& target) const {
   const GemmSpec& spec = asked.gemm();
   if (!spec.has_byte_activations() || lacks_fp8(spec, target)) return {};
-  return {{"/activation/dtype", "other families multiply values of 16 bits",
+  return {{"/activation/dtype", "all but codes of 8 bits are values of 16",
            in_quotes(to_string(spec.activation)),
            has_bf16(target) ? "\"fp16\", \"bf16\"" : "\"fp16\"", ""}};
 }

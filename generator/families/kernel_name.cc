@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "generator/families/gemm_family.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {
@@ -44,7 +43,7 @@ bool is_name_of_any_shape(std::string_view name) {
   return name.find(kOfAnyShape) != std::string_view::npos;
 }
 
-std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
+std::string gemm_kernel_name(const GemmSpec& spec, const MRange& m, std::string_view any_shape) {
   std::string name = gemm_name_prefix(spec.weight, spec.activation);
   if (spec.has_byte_activations()) {
     name += fmt::format("_{}", to_string(spec.activation_scale.granularity));
@@ -66,10 +65,9 @@ std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) 
     name += fmt::format("_{}", to_string(spec.epilogue.activation));
   }
   if (spec.epilogue.residual) name += "_residual";
-  const std::string any_shape = gemm_family_of(kernel).name_of_any_shape(kernel);
-  if (!any_shape.empty()) return name + std::string(kOfAnyShape) + any_shape;
+  if (!any_shape.empty()) return fmt::format("{}{}{}", name, kOfAnyShape, any_shape);
   return fmt::format("{}{}m{}_{}", name, gemm_name_shape(spec.shape.n, spec.shape.k),
-                     kernel.size_min, kernel.size_max);
+                     m.min, m.max);
 }
 
 }  // namespace heddle

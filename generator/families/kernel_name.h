@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
@@ -22,11 +23,12 @@ std::string gemm_name_shape(std::int64_t n, std::int64_t k);
 bool is_name_of_any_shape(std::string_view name);
 
 // "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M. A
-// kernel that serves any shape is "heddle_gemm_uint4z_g128_fp16_any_wgmma_32x64x512_s4_pairs". What
+// kernel that serves any shape has `any_shape`, which is not empty then, in their place:
+// "heddle_gemm_uint4z_g128_fp16_any_wgmma_32x64x512_s4_pairs". What
 // the spec sets of output and epilogue stands behind the activations' type, in the order of the
 // computation: "_fp32", "_gated", "_bias", "_silu", "_residual". All else that a spec may say (how
 // its weights lie, a tile, factors of columns) is not in a name: several texts may share one.
-std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel);
+std::string gemm_kernel_name(const GemmSpec& spec, const MRange& m, std::string_view any_shape);
 
 }  // namespace heddle
 

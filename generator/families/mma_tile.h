@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "generator/families/fields.h"
-#include "generator/families/kernel_argument.h"
 #include "generator/families/refuse.h"
 #include "generator/families/shared_memory.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/inspect/plan.h"
 #include "steps/config.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/spec/fields.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"

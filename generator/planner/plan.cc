@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "generator/families/family.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 
 namespace heddle {
 

@@ -17,7 +17,8 @@ inline constexpr double kKernelIsWorth = 1.02;
 inline constexpr std::size_t kMostKernels = 12;  // of a plan
 
 // A model spends most of its time on few tokens: one for each sequence that it answers. Up to this
-// many, two tiles of the matrix instruction, no step may lose more than kSameTime.
+// many, two tiles of the matrix instruction, no step may lose more than kSameTime. All lengths of
+// sequences are more.
 inline constexpr std::int64_t kFewTokens = 16;
 // The loss of a step of more tokens counts this much. tools/bench-plans measures what plans lose.
 inline constexpr double kWeightOfMany = 0.25;

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultM
 // kRelu2: the square of kRelu. kClampedSwiglu, of gated epilogues only, is gpt-oss's: with
 // g = min(gate, limit) and u = clamp(up, -limit, limit) it is (u + 1) * g * sigmoid(1.702 * g).
 enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu };
-// Which generation's instructions the kernel uses; kAuto takes the newest that the target has.
+// Which generation's instructions the kernel uses; with kAuto any that the target has.
 enum class Path {
   kAuto,
   kTuring,  // mma.m16n8k8, of INT8 m8n8k16, loads through registers: sm_75 and up; FP16 and INT8

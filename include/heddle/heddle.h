@@ -6,7 +6,7 @@
  * destroying null does nothing. What is inspected rather than used is told as JSON, in the
  * documents that the C++ API and the command give. The C++ headers say more on each thing.
  *
- * This header has what needs a GPU: runtimes, kernels and launches. The others:
+ * This header has runtimes, kernels and launches. The others:
  *   heddle/c/base.h        texts, structs that grow, handles and their threads, statuses, errors
  *   heddle/c/plan.h        specs, targets, tuned tables, plans, CUDA text, builds
  *   heddle/c/launch.h      grids and arguments, to launch a cubin oneself

@@ -31,7 +31,7 @@ enum class Op {
   kRowTransform
 };
 
-// Numbers of rows (tokens), both inclusive.
+// Sizes, both inclusive: numbers of rows (tokens); of decode_attention lengths of sequences.
 struct MRange {
   std::int64_t min = 1;
   std::int64_t max = 1;

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "generator/families/gemm_config.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/operations/operation.h"
 #include "heddle/c/launch.h"
 #include "heddle/operations.h"

@@ -65,4 +65,17 @@ PrimaryContext::~PrimaryContext() {
   cu->cuDevicePrimaryCtxRelease(device_);
 }
 
+CUdevice device_at_hand(int ordinal) {
+  const Driver& cu = driver();
+  CUcontext context = nullptr;
+  check(cu.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  CUdevice device = 0;
+  if (context != nullptr) {
+    check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
+  } else {
+    check(cu.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+  }
+  return device;
+}
+
 }  // namespace heddle::cuda

@@ -70,6 +70,9 @@ class PrimaryContext {
   CUcontext context_ = nullptr;
 };
 
+// The current context's device, else the device `ordinal`. Throws Error(kDriver).
+CUdevice device_at_hand(int ordinal);
+
 // The capture that launches on `stream` go into, if one does: a number that all streams of a
 // capture have in common, and no other capture of the process. A query that a capture allows.
 // Throws Error(kDriver).

@@ -2,7 +2,7 @@
 #ifndef HEDDLE_RUNTIME_LAUNCH_ARGUMENT_LIST_H_
 #define HEDDLE_RUNTIME_LAUNCH_ARGUMENT_LIST_H_
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {

@@ -1,4 +1,4 @@
-// What a launch of a GEMM is: its arguments' contract. Pure, so it needs no GPU.
+// What a launch of a GEMM is: its arguments' contract, which needs no GPU, and the launch.
 #ifndef HEDDLE_RUNTIME_LAUNCH_GEMM_LAUNCH_H_
 #define HEDDLE_RUNTIME_LAUNCH_GEMM_LAUNCH_H_
 

@@ -116,4 +116,27 @@ OperationKernel::OperationKernel(const Kernel& kernel, Op op) : kernel_(kernel) 
   check_handle(kernel.op(), op);
 }
 
+Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
+                       std::vector<std::shared_ptr<const Plan>> counterparts) {
+  auto state = std::make_shared<Kernel::State>();
+  state->plan = plan;
+  state->max_workspace_bytes = plan.max_workspace_bytes();
+  for (const auto& other : counterparts) {
+    state->max_workspace_bytes = std::max(state->max_workspace_bytes, other->max_workspace_bytes());
+  }
+  state->counterparts = std::move(counterparts);
+  state->kernels = std::move(code);
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) state->launches.emplace_back(plan, i);
+  return Kernel(std::move(state));
+}
+
+Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other) {
+  if (!other) return kernel;
+  std::vector<std::shared_ptr<const Plan>> counterparts = kernel.state().counterparts;
+  counterparts.push_back(std::make_shared<Plan>(other->plan()));
+  const auto& of_other = other->state().counterparts;
+  counterparts.insert(counterparts.end(), of_other.begin(), of_other.end());
+  return assemble_kernel(kernel.plan(), kernel.state().kernels, std::move(counterparts));
+}
+
 }  // namespace heddle

@@ -82,6 +82,14 @@ struct Kernel::State {
                  Stream stream) const;
 };
 
+// A kernel of loaded code, in the order of plan.kernel(). `counterparts` as in Kernel::State.
+Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
+                       std::vector<std::shared_ptr<const Plan>> counterparts = {});
+
+// Its code with workspaces that also do for `other` and its counterparts; the kernel itself if
+// there is no other.
+Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_RUNTIME_LAUNCH_KERNEL_STATE_H_

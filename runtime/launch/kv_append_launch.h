@@ -1,4 +1,5 @@
-// What a launch of kv_append is: its arguments' contract and what the kernel takes. Pure.
+// What a launch of kv_append is: its arguments' contract and what the kernel takes, which need no
+// GPU, and the launch.
 #ifndef HEDDLE_RUNTIME_LAUNCH_KV_APPEND_LAUNCH_H_
 #define HEDDLE_RUNTIME_LAUNCH_KV_APPEND_LAUNCH_H_
 

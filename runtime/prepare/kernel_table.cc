@@ -5,8 +5,8 @@
 
 #include "generator/operations/operation.h"
 #include "generator/spec/canonical.h"
+#include "runtime/driver/context.h"
 #include "runtime/launch/kernel_state.h"
-#include "runtime/runtime_impl.h"
 
 namespace heddle {
 namespace {
@@ -52,7 +52,7 @@ KernelTable::Entry KernelTable::find_at_hand(const Spec& spec) const {
     if (of_spec == entries_.end()) return {};
     by_device = &of_spec->second;
   }
-  const cuda::CUdevice device = device_at_hand(0);
+  const cuda::CUdevice device = cuda::device_at_hand(0);
   const std::shared_lock lock(*mutex_);
   const auto found = by_device->find(device);
   return found == by_device->end() ? Entry{} : found->second;

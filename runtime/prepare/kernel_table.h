@@ -5,7 +5,8 @@
 //
 //   state  | final kernel | in the background | what launches get
 //   -------+--------------+-------------------+----------------------------------------------
-//   none   | none         | nothing           | nothing
+//   none   | none         | nothing           | nothing; request() of a spec that no call has
+//          |              |                   | prepared works for its own caller
 //   making | none         | queued or running | the stand-in
 //   failed | none         | has thrown        | the stand-in
 //   ready  | there        | nothing           | the final kernel; a capture keeps its stand-in

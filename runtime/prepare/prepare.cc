@@ -60,7 +60,7 @@ Preparation Runtime::prepare(const std::vector<Spec>& specs, const std::vector<M
     return of_sealed(specs, [&](std::size_t i) -> Request {
       // Without a call of the driver for a spec that no device has.
       if (!impl->kernels.has(specs[i])) return nullptr;
-      Request request = impl->kernels.request(device_at_hand(0), specs[i]);
+      Request request = impl->kernels.request(cuda::device_at_hand(0), specs[i]);
       const bool serves = request != nullptr && is_final(*request, urgent_of(urgent, i));
       return serves ? request : nullptr;
     });
@@ -89,7 +89,7 @@ Kernel Runtime::kernel(const Spec& spec, Stream stream) {
   KernelTable::Entry entry = impl_->kernels.find_at_hand(spec);
   // Before the final kernel: a capture may have to go on with a stand-in.
   if (entry.request != nullptr && entry.kernel && entry.request->has_failed()) {
-    entry.request = impl_->kernels.request(device_at_hand(0), spec);
+    entry.request = impl_->kernels.request(cuda::device_at_hand(0), spec);
   }
   if (entry.request != nullptr) return KernelRequest(entry.request).kernel(stream);
   if (entry.kernel) return *std::move(entry.kernel);

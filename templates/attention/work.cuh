@@ -1,7 +1,8 @@
 // Which tiles a block, or a team of blocks, takes.
 //
-// The tiles of all sequences follow each other, once for every head: block i takes the i-th equal
-// part of them, however long the sequences are, and neighbouring blocks read the same tokens of
+// The tiles of all sequences follow each other, once for every head: block i takes the i-th
+// part of them, equal but for whole tiles of a team and the least that is worth sharing, and
+// neighbouring blocks read the same tokens of
 // several heads at about the same time. What a block has of one sequence and head is a segment; an
 // item is all of these tiles, and the blocks that share it merge their results.
 //

@@ -31,7 +31,8 @@ struct WgmmaFinish {
   static __device__ __forceinline__ void start_pair() {
     if (is_pair()) cluster_arrive_unordered();
   }
-  // Every thread calls it once, in whole warps; those that multiply before run().
+  // Every thread calls it once, in whole warps; those that multiply before run(): a block of a pair
+  // has a piece.
   static __device__ __forceinline__ void meet_pair() {
     if (is_pair()) cluster_wait();
   }

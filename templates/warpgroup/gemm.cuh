@@ -1,5 +1,6 @@
 // A GEMM with wgmma, whatever its operands are: which warps do what, in which order. Entries are
-// warpgroup.cuh, of weights that are decoded, and bytes.cuh, of two operands of eight bits.
+// warpgroup.cuh, of weights that are decoded, decoded_bytes.cuh, of weights that are decoded to
+// eight bits, and bytes.cuh, of two operands of eight bits.
 //
 // Roles. One block to an SM, for the whole launch. One warpgroup fetches (fetch.cuh), two or four
 // multiply (multiply.cuh, byte_multiply.cuh): each has a part of the tile's rows, or of 64 rows

@@ -1,5 +1,6 @@
-// GEMM with quantised weights on wgmma, sm_90a: Y[M, N] = X[M, K] * W[N, K]^T, for ranges of M that
-// end with nine tokens or more. Weights are the A operand, decoded into registers; tokens are the B
+// GEMM with quantised weights on wgmma, sm_90a: Y[M, N] = X[M, K] * W[N, K]^T. The planner takes it
+// for ranges of M that end with nine tokens or more, and for all where scales of Y are found.
+// Weights are the A operand, decoded into registers; tokens are the B
 // operand, in shared memory as the tensor copy engine has put them.
 //
 // Floors. Bytes: the packed weights once for each tile of tokens, the tokens once for each tile of

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "generator/families/gemm_config.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/kernel.h"
 #include "runtime/launch/group_scales.h"
 #include "tests/emulator/interleavings.h"

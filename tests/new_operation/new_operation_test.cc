@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/operations/operation.h"
 #include "generator/planner/explain.h"
 #include "heddle/inspect/plan.h"

@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-// As GemmFamily::exclusions(), candidates() and refusals().
+// As GemmFamily::exclusions_for(), candidates_for() and refusals_for().
 std::vector<Problem> byte_tiles_exclusions(const GemmSpec& spec, const Target& target);
 std::vector<PlannedKernel> byte_tiles_candidates(const GemmRequest& gemm, const MRange& m);
 std::vector<Problem> byte_tiles_refusals(const GemmRequest& gemm, const MRange& m);

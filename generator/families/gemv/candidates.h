@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-// As GemmFamily::exclusions(), candidates() and refusals().
+// As GemmFamily::exclusions_for(), candidates_for() and refusals_for().
 std::vector<Problem> gemv_exclusions(const GemmSpec& spec, const MRange& m);
 std::vector<PlannedKernel> gemv_candidates(const GemmRequest& gemm, const MRange& m);
 std::vector<Problem> gemv_refusals(const GemmRequest& gemm);

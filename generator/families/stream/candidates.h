@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-// As GemmFamily::candidates(), of the family of 16 bits or of 8.
+// As GemmFamily::candidates_for(), of the family of 16 bits or of 8.
 std::vector<PlannedKernel> stream_candidates(const Family& family, const GemmRequest& gemm,
                                              const MRange& m);
 

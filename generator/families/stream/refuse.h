@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-// As GemmFamily::exclusions() and refusals(), of the family of 16 bits or of 8.
+// As GemmFamily::exclusions_for() and refusals_for(), of the family of 16 bits or of 8.
 std::vector<Problem> stream_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
 std::vector<Problem> stream_refusals(const Family& family, const GemmRequest& gemm,
                                      const MRange& m);

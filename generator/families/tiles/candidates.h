@@ -16,7 +16,7 @@ namespace heddle {
 // block of the next kernel while one of these runs.
 bool tile_fits_twice(const Target& target, const device::TilesConfig& config);
 
-// As GemmFamily::candidates() and refusals().
+// As GemmFamily::candidates_for() and refusals_for().
 std::vector<PlannedKernel> tiles_candidates(const GemmRequest& gemm, const MRange& m);
 std::vector<Problem> tiles_refusals(const GemmRequest& gemm, const MRange& m);
 

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMostBulkTokens = 64;
 // where it asks for the path hopper with warps along N.
 bool has_bulk_tiles(const GemmSpec& spec, const Target& target);
 
-// As GemmFamily::exclusions().
+// As GemmFamily::exclusions_for().
 std::vector<Problem> tiles_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
 
 // What the tile has in common with all tiles of mma.sync.

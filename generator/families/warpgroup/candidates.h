@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-// As GemmFamily::candidates() and refusals().
+// As GemmFamily::candidates_for() and refusals_for().
 std::vector<PlannedKernel> warpgroup_candidates(const GemmRequest& plan, const MRange& m);
 std::vector<Problem> warpgroup_refusals(const GemmRequest& plan, const MRange& m);
 

@@ -13,7 +13,7 @@ namespace heddle {
 // Whether two warpgroups may share a row tile of so many tokens.
 constexpr bool wgmma_shares_rows(int tokens) { return tokens >= 32 && tokens <= 128; }
 
-// As GemmFamily::exclusions().
+// As GemmFamily::exclusions_for().
 std::vector<Problem> wgmma_exclusions(const GemmSpec& spec, const Target& target, const MRange& m);
 
 // Every reason why this tile cannot be built; empty if it can.

@@ -20,7 +20,7 @@ HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_le
 HEDDLE_EXPORT heddle_status heddle_dtype_bytes(const char* dtype, size_t dtype_length,
                                                int32_t* bytes);
 
-/* Which version of the layout heddle_pack_weights() writes for a spec: to be stored with packed
+/* Which version of the layout heddle_pack_weights() writes, for any spec: to be stored with packed
  * weights, and their spec with it. Files that `heddle repack` wrote have both in their metadata. */
 HEDDLE_EXPORT heddle_status heddle_layout_version(const char* spec, size_t spec_length,
                                                   int32_t* version);

@@ -23,7 +23,7 @@ namespace heddle {
 class TunedTables;          // heddle/tuned.h
 class Family;               // generator/families/family.h
 class ConfigurationValue;   // generator/families/configuration.h
-enum class KernelArgument;  // generator/families/kernel_argument.h
+enum class KernelArgument;  // generator/operations/kernel_argument.h
 struct MeasuredCosts;       // generator/planner/measured_costs.h
 
 // One compiled kernel.

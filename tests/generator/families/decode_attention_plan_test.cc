@@ -3,7 +3,7 @@
 
 #include "decode_attention/config.h"
 #include "generator/families/configuration.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "tests/attention_spec.h"
 #include "tests/generator/planner/plan_refusals.h"
 

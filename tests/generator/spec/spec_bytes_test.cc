@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "generator/decode/requests.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/operations/gemm/gemm.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"

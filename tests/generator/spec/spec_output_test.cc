@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/operations/gemm/gemm.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"

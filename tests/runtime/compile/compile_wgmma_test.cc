@@ -27,7 +27,7 @@ Plan plan_of_warpgroups(const GemmSpec& spec) {
   std::int64_t first = spec.shape.m_min;
   for (const std::int64_t last : token_steps(spec.shape.m_min, spec.shape.m_max)) {
     if (auto kernel = fastest_kernel(plan, {first, last}, is_wgmma)) {
-      kernel->name = gemm_kernel_name(spec, *kernel);
+      kernel->name = kernel->family->kernel_name(plan, *kernel);
       kernels.push_back(*std::move(kernel));
     }
     first = last + 1;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "runtime/compile/builder.h"

@@ -109,7 +109,7 @@ TEST(MergedTables, EntriesOfTheShippedTable) {
   kernel.size_min = 1;
   kernel.size_max = 16;
   kernel.family = stream_family();
-  const Kernels kernels = {{shipped.gpu(), {gemm_kernel_name(gemm, kernel)}}};
+  const Kernels kernels = {{shipped.gpu(), {gemm_kernel_name(gemm, {1, 16}, {})}}};
   TablesOfBundle none{"none.hdl", {}, kernels};
   none.tables.add(TunedTable::from_entries(shipped.gpu(), {}));
   TablesOfBundle one{"one.hdl", {}, kernels};

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/inspect/source.h"
 #include "runtime/launch/gemm_launch.h"
 #include "runtime/launch/kernel_state.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/error.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/plan.h"

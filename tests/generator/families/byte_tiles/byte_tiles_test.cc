@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "byte_tiles/config.h"
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/planner/candidates.h"
 #include "generator/planner/explain.h"
 #include "tests/byte_gemm.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/families/shared_memory.h"
 #include "tests/generator/planner/gemm_plans.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "generator/families/kernel_argument.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "tests/generator/planner/gemm_plans.h"

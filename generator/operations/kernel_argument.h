@@ -1,6 +1,6 @@
 // KernelArgument: what the entry points of kernels take.
-#ifndef HEDDLE_GENERATOR_FAMILIES_KERNEL_ARGUMENT_H_
-#define HEDDLE_GENERATOR_FAMILIES_KERNEL_ARGUMENT_H_
+#ifndef HEDDLE_GENERATOR_OPERATIONS_KERNEL_ARGUMENT_H_
+#define HEDDLE_GENERATOR_OPERATIONS_KERNEL_ARGUMENT_H_
 
 #include "heddle/inspect/plan.h"
 
@@ -38,4 +38,4 @@ inline constexpr int kWorkspaceCounterBytes = 65536;
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_FAMILIES_KERNEL_ARGUMENT_H_
+#endif  // HEDDLE_GENERATOR_OPERATIONS_KERNEL_ARGUMENT_H_
