@@ -154,9 +154,10 @@ class TunedChooser {
       PlannedKernel& kernel = one.kernel;
       if (!kernel.family->cost_parameters().empty()) {
         const MRange sizes{kernel.size_min, kernel.size_max};
-        reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us {}",
-                                       operation_.size_text(sizes), kernel.family->name(), one.us,
-                                       operation_.launches_text(sizes)));
+        // Of all launches that the sizes stand for: several steps may have become one range.
+        reasons_.push_back(fmt::format(
+            "{}: {}, predicted {:.1f} us {}", operation_.size_text(sizes), kernel.family->name(),
+            usual_us(part, kernel, sizes), operation_.launches_text(sizes)));
       }
       chosen_.push_back({std::move(kernel), false});
     }

@@ -1,5 +1,6 @@
 // decode_attention's kernels are chosen as every operation's are: the fastest predicted candidate
 // of each step.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -159,6 +160,24 @@ TEST(AttentionChoice, MeasuredSpecsKeepTheirKernels) {
                               target_from_name("h200"));
     EXPECT_EQ(labels_of(plan), rows[i].second) << rows[i].first;
   }
+}
+
+// Also where one kernel serves both steps.
+TEST(AttentionChoice, TheReasonsTimeIsThatOfAllLoadsThatItNames) {
+  std::size_t joined = 0;
+  for (const Plan& plan : plans()) {
+    const std::vector<std::int64_t> steps = steps_of(plan, {1, plan.kernels.back().size_max});
+    if (steps.size() > 1 && plan.kernels.size() == 1) ++joined;
+    for (const PlannedKernel& kernel : plan.kernels) {
+      const double us = usual_us(plan, kernel, {kernel.size_min, kernel.size_max});
+      const std::string text = fmt::format("predicted {:.1f} us", us);
+      EXPECT_TRUE(std::any_of(
+          plan.reasons.begin(), plan.reasons.end(),
+          [&text](const std::string& reason) { return reason.find(text) != std::string::npos; }))
+          << text;
+    }
+  }
+  EXPECT_GT(joined, 0U);
 }
 
 TEST(AttentionChoice, IsExplainedForALoad) {
