@@ -90,9 +90,8 @@ std::string entry_text(const PlannedKernel& kernel, const KernelText& text) {
       kernel.threads, kernel.blocks_per_sm, kernel.name, parameters, text.function, arguments);
 }
 
-}  // namespace
-
-Source render(const Plan& plan, std::size_t index) {
+Source render_kernel(const std::shared_ptr<const Plan>& shared_plan, std::size_t index) {
+  const Plan& plan = *shared_plan;
   if (index >= plan.kernel_count()) {
     throw Error(
         ErrorCategory::kUsage, "render.kernel",
@@ -110,13 +109,23 @@ Source render(const Plan& plan, std::size_t index) {
   source.arch = compiler_arch(plan.target);
   source.spec = plan.spec.canonical_json();
   source.target = plan.target.name;
+  source.plan = shared_plan;
   source.file_name = fmt::format("{}_{}.cu", source.kernel_name, content_digest(source.text));
   return source;
 }
 
+}  // namespace
+
+Source render(const Plan& plan, std::size_t index) {
+  return render_kernel(std::make_shared<const Plan>(plan), index);
+}
+
 std::vector<Source> render_all(const Plan& plan) {
+  const auto shared_plan = std::make_shared<const Plan>(plan);
   std::vector<Source> sources;
-  for (std::size_t i = 0; i < plan.kernel_count(); ++i) sources.push_back(render(plan, i));
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) {
+    sources.push_back(render_kernel(shared_plan, i));
+  }
   return sources;
 }
 

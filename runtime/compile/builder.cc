@@ -141,6 +141,7 @@ std::vector<BuildResult> Builder::find(const std::vector<Source>& sources) {
       result = find_of_any_compiler(sources[index]);
     }
     result.hit = result.binary != nullptr;
+    if (result.hit) dump_.write(sources[index], *result.binary);
     result.ms = milliseconds_since(start);
   });
   return results;
@@ -166,6 +167,7 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
     result.ms = milliseconds_since(start);
     results[index] = std::move(result);
     if (results[index].binary == nullptr) return;  // all that are missing are told at the end
+    dump_.write(sources[index], *results[index].binary);
     const std::lock_guard<std::mutex> lock(progress_mutex);
     ++done;
     if (progress) progress(results[index], done, sources.size());
@@ -176,8 +178,10 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
 
 std::shared_ptr<const Binary> Builder::rebuild(const Source& source,
                                                const std::shared_ptr<const Binary>& refused) {
-  return cache_.remake(cache_key(source, nvrtc_.identity()), refused,
-                       [&] { return compile(source); });
+  std::shared_ptr<const Binary> binary =
+      cache_.remake(cache_key(source, nvrtc_.identity()), refused, [&] { return compile(source); });
+  dump_.write(source, *binary);
+  return binary;
 }
 
 }  // namespace heddle

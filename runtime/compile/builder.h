@@ -12,6 +12,7 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/compile/nvrtc.h"
+#include "runtime/dump.h"
 #include "runtime/logger.h"
 
 namespace heddle {
@@ -59,6 +60,7 @@ class Builder {
   bool strict_;
   Cache cache_;
   Nvrtc nvrtc_;
+  Dump dump_;
 };
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #define HEDDLE_INSPECT_SOURCE_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Source {
   // text. Empty of a source that was not rendered from a plan.
   std::string spec;
   std::string target;
+  std::shared_ptr<const Plan> plan;  // likewise; null of a source that was not rendered from one
 };
 
 // Pure: no I/O, no CUDA. Throws Error(kInternal) if a template's parameters and the plan disagree.
