@@ -23,6 +23,7 @@ namespace heddle::cuda {
   X(cuDeviceGet, 2000, (CUdevice* device, int ordinal))                                          \
   X(cuDeviceGetCount, 2000, (int* count))                                                        \
   X(cuDeviceGetName, 2000, (char* name, int size, CUdevice device))                              \
+  X(cuDeviceTotalMem, 3020, (std::size_t* bytes, CUdevice device))                               \
   X(cuDeviceGetAttribute, 2000, (int* value, CUdevice_attribute attribute, CUdevice device))     \
   X(cuDevicePrimaryCtxRetain, 7000, (CUcontext* context, CUdevice device))                       \
   X(cuDevicePrimaryCtxRelease, 11000, (CUdevice device))                                         \

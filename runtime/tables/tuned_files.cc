@@ -28,20 +28,6 @@ std::string absolute(std::string_view name) {
   return error ? std::string(name) : path.string();
 }
 
-TunedTable read_table_file(const std::string& name) {
-  try {
-    return TunedTable::parse(read_table_text(name));
-  } catch (const Error& error) {
-    if (error.category() != ErrorCategory::kSpec) throw;
-    std::vector<Problem> problems = error.problems();
-    for (Problem& problem : problems) {
-      problem.pointer =
-          problem.pointer.empty() ? name : fmt::format("{}: {}", name, problem.pointer);
-    }
-    throw Error(error.category(), error.code(), std::move(problems));
-  }
-}
-
 }  // namespace
 
 std::string read_table_text(const std::string& name) {
@@ -63,6 +49,20 @@ std::string read_table_text(const std::string& name) {
     refuse(error_text(-error));
   }
   return text;
+}
+
+TunedTable read_table_file(const std::string& name) {
+  try {
+    return TunedTable::parse(read_table_text(name));
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::kSpec) throw;
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+      problem.pointer =
+          problem.pointer.empty() ? name : fmt::format("{}: {}", name, problem.pointer);
+    }
+    throw Error(error.category(), error.code(), std::move(problems));
+  }
 }
 
 TunedFiles::List TunedFiles::parse(std::string_view text) {
@@ -100,6 +100,11 @@ void TunedFiles::replace(const std::string& list) {
                 "the tuned tables cannot be changed: kernels were planned with them");
   }
   list_ = std::move(parsed);
+}
+
+std::vector<std::string> TunedFiles::named() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return list_.files;
 }
 
 const TunedTables& TunedFiles::tables() {

@@ -21,6 +21,10 @@ namespace heddle {
 // than any table.
 std::string read_table_text(const std::string& name);
 
+// The table in such a file. Throws what read_table_text() and TunedTable::parse() throw, with the
+// file's name before each pointer.
+TunedTable read_table_file(const std::string& name);
+
 // Thread-safe.
 class TunedFiles {
  public:
@@ -36,10 +40,11 @@ class TunedFiles {
   // tables() has returned.
   void replace(const std::string& list);
 
+  // The files of the list, absolute.
+  std::vector<std::string> named();
+
   // Reads the files with the first call, and then asks once for the bundles' tables, unless the
-  // list leaves them out. Throws Error(kFile, "tuned.unreadable") and what
-  // TunedTable::parse throws, with the file's name before each pointer; the next call then tries
-  // again.
+  // list leaves them out. Throws what read_table_file() throws; the next call then tries again.
   const TunedTables& tables();
 
  private:

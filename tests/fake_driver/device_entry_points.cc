@@ -31,6 +31,14 @@ CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
   name[size - 1] = '\0';
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
+  const Call call("cuDeviceTotalMem", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  const Device* found = find_device(device);
+  if (found == nullptr) return kInvalidValue;
+  *bytes = found->memory_bytes;
+  return CUDA_SUCCESS;
+}
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   const Call call("cuDeviceGetAttribute", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;

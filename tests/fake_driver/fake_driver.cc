@@ -12,7 +12,8 @@ State& state() {
   // Never destroyed: kernels are released while the process exits.
   static State& state = *[] {
     auto* made = new State;
-    made->devices.push_back(device_of("Fake H200", 9, 0));
+    const char* const name = std::getenv("FAKE_GPU_NAME");
+    made->devices.push_back(device_of(name != nullptr ? name : "Fake H200", 9, 0));
     // For a program that is started anew to see a driver without some functions.
     if (const char* missing = std::getenv("FAKE_DRIVER_MISSING")) {
       std::istringstream names(missing);

@@ -19,7 +19,8 @@ namespace heddle::fake {
 struct Device {
   std::string name = "Fake H200";
   std::map<int, int> attributes;  // by CUdevice_attribute
-  int retained = 0;               // references to its primary context
+  std::size_t memory_bytes = std::size_t{141} << 30;
+  int retained = 0;  // references to its primary context
 };
 
 // One that can be planned for.

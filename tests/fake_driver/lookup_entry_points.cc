@@ -77,6 +77,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint
                                   FAKE_ENTRY(cuDeviceGet),
                                   FAKE_ENTRY(cuDeviceGetCount),
                                   FAKE_ENTRY(cuDeviceGetName),
+                                  FAKE_ENTRY(cuDeviceTotalMem),
                                   FAKE_ENTRY(cuDeviceGetAttribute),
                                   FAKE_ENTRY(cuDevicePrimaryCtxRetain),
                                   FAKE_ENTRY(cuDevicePrimaryCtxRelease),

@@ -6,7 +6,7 @@ import unittest
 from command import ROOT, CommandTest
 
 COMMANDS = ["build", "render", "plan", "explain", "inspect", "schema", "targets", "models", "run", "bench",
-            "tune", "cache", "bundle", "record", "repack", "dequantize", "size", "help", "version"]
+            "tune", "cache", "bundle", "record", "doctor", "repack", "dequantize", "size", "help", "version"]
 DASHED = ["sample-model"]
 COMPILING = ["build", "explain", "inspect", "run", "bench", "tune"]
 WITH_TARGET = ["build", "render", "plan", "explain", "inspect"]
@@ -110,7 +110,8 @@ class CommandLineTest(CommandTest):
         for command in COMMANDS:
             with self.subTest(command):
                 words = [command, "list"] if command in ("cache", "bundle") else [command]
-                if command not in ("schema", "targets", "models", "cache", "record", "version"):
+                if command not in ("schema", "targets", "models", "cache", "record", "doctor",
+                                   "version"):
                     words.append("-")
                 if command in ("repack", "dequantize"):
                     words += ["-o", "out"]

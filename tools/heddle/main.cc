@@ -33,6 +33,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_cache_command(app, action);
   add_bundle_command(app, action);
   add_record_command(app, action);
+  add_doctor_command(app, action);
   add_repack_command(app, action);
   add_dequantize_command(app, action);
   add_size_command(app, action);

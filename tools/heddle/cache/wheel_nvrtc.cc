@@ -31,10 +31,8 @@ int nvrtc_version_in(const fs::path& folder) {
   return highest;
 }
 
-}  // namespace
-
-std::string nvrtc_of_wheel(const std::string& program) {
-  const fs::path packages = fs::path(program).parent_path().parent_path().parent_path();
+// The folder of the newest libnvrtc among the wheels in a folder of packages.
+std::string newest_nvrtc_in(const fs::path& packages) {
   std::error_code none;
   std::pair<int, std::string> newest;  // of folders with one version the last by name
   for (const fs::directory_entry& entry : fs::directory_iterator(packages / "nvidia", none)) {
@@ -45,13 +43,23 @@ std::string nvrtc_of_wheel(const std::string& program) {
   return newest.second;
 }
 
+}  // namespace
+
+std::string nvrtc_of_wheel(const std::string& program) {
+  return newest_nvrtc_in(fs::path(program).parent_path().parent_path().parent_path());
+}
+
 std::string nvrtc_of_wheel() {
+  const std::string packages = wheel_packages();
+  return packages.empty() ? std::string() : newest_nvrtc_in(packages);
+}
+
+std::string wheel_packages() {
   std::error_code none;
   const fs::path program = fs::read_symlink("/proc/self/exe", none);
   // Elsewhere nothing beside the program is Python's.
   const fs::path package = program.parent_path().parent_path();
-  return fs::exists(package / "__init__.py", none) ? nvrtc_of_wheel(program.string())
-                                                   : std::string();
+  return fs::exists(package / "__init__.py", none) ? package.parent_path().string() : std::string();
 }
 
 }  // namespace heddle

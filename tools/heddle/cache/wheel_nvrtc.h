@@ -12,6 +12,8 @@ namespace heddle {
 std::string nvrtc_of_wheel(const std::string& program);
 // As above, of the program that runs.
 std::string nvrtc_of_wheel();
+// <site-packages> of the package in which the program lies that runs; empty if it lies in none.
+std::string wheel_packages();
 
 }  // namespace heddle
 

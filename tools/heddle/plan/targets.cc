@@ -1,6 +1,5 @@
 // heddle targets: the names that --target takes, the GPU of this machine and the compiler at hand.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -8,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "generator/target/target_json.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "heddle/target.h"
@@ -16,9 +14,9 @@
 #include "tools/heddle/cache/wheel_nvrtc.h"
 #include "tools/heddle/shared/commands.h"
 #include "tools/heddle/shared/errors.h"
+#include "tools/heddle/shared/machine_report.h"
 #include "tools/heddle/shared/options.h"
 #include "tools/heddle/shared/output.h"
-#include "tools/heddle/shared/printable.h"
 #include "tools/heddle/shared/table.h"
 
 namespace heddle {
@@ -29,13 +27,6 @@ struct TargetsOptions {
   bool compiler = false;
   bool json = false;
 };
-
-nlohmann::ordered_json to_json(const Target& target) {
-  nlohmann::ordered_json object = {
-      {"name", target.name}, {"arch", target.arch()}, {"compiler_arch", compiler_arch(target)}};
-  add_target_facts(target, &object);
-  return object;
-}
 
 std::string to_text(const std::vector<Target>& targets) {
   Table table({{"TARGET"},
@@ -61,7 +52,7 @@ int run_device(const TargetsOptions& options) {
   }
   const Target device = runtime.device_target();
   if (options.json) {
-    print_json({{"device", to_json(device)}});
+    print_json({{"device", target_json(device)}});
   } else {
     print(fmt::format("{} ({}, {} SMs)\n", device.name, compiler_arch(device), device.sm_count));
   }
@@ -70,18 +61,10 @@ int run_device(const TargetsOptions& options) {
 
 int run_compiler(const TargetsOptions& options) {
   Nvrtc nvrtc(nvrtc_of_wheel());
-  const std::vector<int> archs = nvrtc.archs();
-  const NvrtcFiles& files = nvrtc.files();
-  const std::string version = fmt::format("{}.{}", files.major, files.minor);
   if (options.json) {
-    print_json({{"compiler",
-                 {{"version", version},
-                  {"library", files.library},
-                  {"identity", nvrtc.identity()},
-                  {"archs", archs}}}});
+    print_json({{"compiler", compiler_json(&nvrtc)}});
   } else {
-    print(fmt::format("NVRTC {}: {}, for sm_{}\n", version, printable(files.library),
-                      fmt::join(archs, ", sm_")));
+    print(compiler_text(&nvrtc) + "\n");
   }
   return kExitDone;
 }
@@ -92,7 +75,7 @@ int run(const TargetsOptions& options) {
   const std::vector<Target> targets = known_targets();
   if (options.json) {
     auto list = nlohmann::ordered_json::array();
-    for (const Target& target : targets) list.push_back(to_json(target));
+    for (const Target& target : targets) list.push_back(target_json(target));
     print_json({{"targets", list}});
   } else {
     print(to_text(targets));

@@ -29,6 +29,7 @@ void add_tune_command(CLI::App& app, Action* action);
 void add_cache_command(CLI::App& app, Action* action);
 void add_bundle_command(CLI::App& app, Action* action);
 void add_record_command(CLI::App& app, Action* action);
+void add_doctor_command(CLI::App& app, Action* action);
 void add_repack_command(CLI::App& app, Action* action);
 void add_dequantize_command(CLI::App& app, Action* action);
 void add_size_command(CLI::App& app, Action* action);
