@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "heddle/runtime.h"
+#include "cache/cache.h"
 #include "heddle/tuned.h"
+#include "runtime/logger.h"
+#include "runtime/tables/bundled_tables.h"
 #include "runtime/tables/tuned_files.h"
 #include "tools/heddle/doctor/diagnosis.h"
 #include "tools/heddle/shared/printable.h"
@@ -17,6 +20,9 @@ namespace heddle {
 namespace {
 
 constexpr const char* kTableAdvice = "correct HEDDLE_TUNED, or make the table with heddle tune";
+
+constexpr const char* kBundleAdvice =
+    "make the bundle again, with tables of this version of Heddle";
 
 bool is_of_a_device(const std::string& gpu, const std::vector<Target>& devices) {
   return std::any_of(devices.begin(), devices.end(),
@@ -69,18 +75,16 @@ void show_tables(const TunedTables& tables, Diagnosis* diagnosis) {
 void probe_tables(Diagnosis* diagnosis) {
   diagnosis->found["tuned"] = nlohmann::ordered_json::array();
   if (!check_named_tables(diagnosis)) return;
-  examine("tuned tables", "make the bundle again, with tables of this version of Heddle", diagnosis,
-          [&] {
-            RuntimeOptions options;
-            options.disk_cache = diagnosis->roots.has_value();  // what is wrong there is told
-            options.log = [&](LogLevel, std::string_view text) {
-              diagnosis->problems.push_back(
-                  {"tuned tables", std::string(text),
-                   "make the bundle again, with tables of this version of Heddle"});
-            };
-            Runtime runtime(std::move(options));
-            show_tables(runtime.tuned_tables(), diagnosis);
-          });
+  examine("tuned tables", kBundleAdvice, diagnosis, [&] {
+    Logger logger([&](LogLevel, std::string_view text) {
+      diagnosis->problems.push_back({"tuned tables", std::string(text), kBundleAdvice});
+    });
+    CacheOptions options;
+    options.disk = diagnosis->roots.has_value();  // what is wrong there is told
+    Cache cache(options);
+    TunedFiles files("", [&] { return bundled_tables(cache.tuned_tables(), &logger); });
+    show_tables(files.tables(), diagnosis);
+  });
   for (const Target& device : diagnosis->devices) {
     const auto& found = diagnosis->found["tuned"];
     if (std::any_of(found.begin(), found.end(),
