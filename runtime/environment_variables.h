@@ -7,8 +7,9 @@
 namespace heddle {
 
 inline constexpr std::array kEnvironmentVariables = {
-    "HEDDLE_CACHE", "XDG_CACHE_HOME", "HOME",       "HEDDLE_NVRTC", "LD_LIBRARY_PATH",
-    "HEDDLE_TUNED", "HEDDLE_RECORD",  "HEDDLE_LOG", "HEDDLE_DUMP",  "PATH"};
+    "HEDDLE_CACHE",    "XDG_CACHE_HOME", "HOME",          "HEDDLE_NVRTC",
+    "LD_LIBRARY_PATH", "HEDDLE_TUNED",   "HEDDLE_RECORD", "HEDDLE_LOG",
+    "HEDDLE_DUMP",     "HEDDLE_STATS",   "PATH"};
 
 }  // namespace heddle
 

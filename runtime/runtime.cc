@@ -11,6 +11,7 @@
 #include "runtime/launch/launch_checks.h"
 #include "runtime/log_threshold.h"
 #include "runtime/runtime_impl.h"
+#include "runtime/statistics_file.h"
 #include "runtime/tables/bundled_tables.h"
 
 namespace heddle {
@@ -50,7 +51,9 @@ Runtime::Impl::Impl(RuntimeOptions options)
       builder(options, &logger),
       recorder(options, &logger),
       tuned(options.tuned_tables,
-            [this] { return bundled_tables(builder.bundled_tables(), &logger); }) {}
+            [this] { return bundled_tables(builder.bundled_tables(), &logger); }) {
+  write_statistics_at_exit();
+}
 
 void Runtime::Impl::keep_primary_context(const cuda::CurrentContext& context) {
   if (!context.retained()) return;

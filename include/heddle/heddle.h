@@ -62,6 +62,12 @@ HEDDLE_EXPORT void heddle_runtime_destroy(heddle_runtime* runtime);
 HEDDLE_EXPORT heddle_status heddle_runtime_set_tuned_tables(heddle_runtime* runtime,
                                                             const char* list, size_t list_length);
 
+/* What the process did with kernels since it started, of all runtimes, as JSON: {"cache_hits",
+ * "cache_misses", "compilations", "compile_seconds", "kernels_loaded", "launches": {kernel:
+ * number}}. Writes at most `capacity` bytes and no zero behind them; *length is that of the whole
+ * text, which grows from call to call. */
+HEDDLE_EXPORT heddle_status heddle_statistics_json(char* text, size_t capacity, size_t* length);
+
 /* *has_device: 1 if libcuda is there and has a device, else 0, and the reason is the message. */
 HEDDLE_EXPORT heddle_status heddle_runtime_has_device(heddle_runtime* runtime, int32_t* has_device);
 

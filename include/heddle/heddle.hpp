@@ -13,6 +13,7 @@
 #include "heddle/operations.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
+#include "heddle/statistics.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
 #include "heddle/uploader.h"

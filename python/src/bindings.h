@@ -21,6 +21,7 @@ void bind_weights(nb::module_& m);
 void bind_kv_cache(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_model_size(nb::module_& m);
+void bind_statistics(nb::module_& m);
 void bind_checkpoint(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_kernels(nb::module_& m);

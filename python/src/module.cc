@@ -22,6 +22,7 @@ NB_MODULE(_heddle, m) {
   bind_kv_cache(m);
   bind_model(m);
   bind_model_size(m);
+  bind_statistics(m);
   bind_checkpoint(m);
   bind_memory(m);
   bind_kernels(m);

@@ -30,7 +30,7 @@ def heddle():
 @pytest.fixture(autouse=True)
 def no_cache_of_the_user(monkeypatch, tmp_path):
     monkeypatch.setenv("HEDDLE_CACHE", str(tmp_path / "cache"))
-    for name in ("HEDDLE_LOG", "HEDDLE_RECORD", "HEDDLE_TUNED"):
+    for name in ("HEDDLE_DUMP", "HEDDLE_LOG", "HEDDLE_RECORD", "HEDDLE_STATS", "HEDDLE_TUNED"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -1,6 +1,7 @@
 // The C API: runtimes and kernels. Errors are in error.cc, launches in launch.cc.
 #include <utility>
 
+#include "heddle/statistics.h"
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
@@ -71,6 +72,12 @@ heddle_status heddle_runtime_set_tuned_tables(heddle_runtime* runtime, const cha
   return guarded([&] {
     need(runtime, "runtime");
     runtime->runtime.set_tuned_tables(std::string(view(list, list_length)));
+  });
+}
+
+heddle_status heddle_statistics_json(char* text, size_t capacity, size_t* length) {
+  return guarded([&] {
+    heddle::c_api::fill(heddle::statistics_to_json(heddle::statistics()), text, capacity, length);
   });
 }
 

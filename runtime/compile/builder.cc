@@ -10,6 +10,7 @@
 
 #include "heddle/error.h"
 #include "runtime/compile/build_pool.h"
+#include "runtime/counters.h"
 
 namespace heddle {
 namespace {
@@ -79,6 +80,7 @@ Binary Builder::compile(const Source& source) {
   if (!warnings.empty()) {
     logger_->log(LogLevel::kWarning, fmt::format("NVRTC on {}: {}", source.kernel_name, warnings));
   }
+  Counters::of_process().count_compilation(binary.compile_ms);
   logger_->log(LogLevel::kInfo, fmt::format("compiled {} for {} in {:.0f} ms", source.kernel_name,
                                             source.arch, binary.compile_ms));
   return binary;
@@ -141,7 +143,10 @@ std::vector<BuildResult> Builder::find(const std::vector<Source>& sources) {
       result = find_of_any_compiler(sources[index]);
     }
     result.hit = result.binary != nullptr;
-    if (result.hit) dump_.write(sources[index], *result.binary);
+    if (result.hit) {
+      Counters::of_process().count_lookup(true);
+      dump_.write(sources[index], *result.binary);
+    }
     result.ms = milliseconds_since(start);
   });
   return results;
@@ -165,6 +170,7 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
         own ? build_one(sources[index], *own)
             : find_without_compiler(sources[index], no_compiler ? &*no_compiler : nullptr);
     result.ms = milliseconds_since(start);
+    Counters::of_process().count_lookup(result.hit);
     results[index] = std::move(result);
     if (results[index].binary == nullptr) return;  // all that are missing are told at the end
     dump_.write(sources[index], *results[index].binary);

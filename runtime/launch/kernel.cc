@@ -59,13 +59,15 @@ LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevic
     cu.cuLibraryUnload(library_);
     throw;
   }
+  launches_ = Counters::of_process().count_load(binary.kernel_name);
 }
 
 LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
     : driver_(other.driver_),
       device_(other.device_),
       library_(std::exchange(other.library_, nullptr)),
-      kernel_(std::exchange(other.kernel_, nullptr)) {}
+      kernel_(std::exchange(other.kernel_, nullptr)),
+      launches_(other.launches_) {}
 
 // At process exit the driver may be gone already and refuse; nothing is left to release then.
 LoadedKernel::~LoadedKernel() {
@@ -81,6 +83,7 @@ void LoadedKernel::launch(const LaunchConfig& config, void** parameters) const {
   const cuda::CUresult result =
       driver_->cuLaunchKernelEx(config.get(), function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
+  launches_->fetch_add(1, std::memory_order_relaxed);
 }
 
 std::size_t Kernel::State::workspace_bytes(std::int64_t m) const noexcept {

@@ -9,6 +9,7 @@
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
+#include "runtime/counters.h"
 #include "runtime/driver/driver.h"
 #include "runtime/launch/argument_list.h"
 #include "runtime/launch/launch_table.h"
@@ -48,7 +49,7 @@ class LoadedKernel {
   const cuda::Driver& driver() const noexcept { return *driver_; }
   cuda::CUdevice device() const noexcept { return device_; }
 
-  // One driver call, and nothing else. Throws Error(kDriver).
+  // One driver call, and a count of it. Throws Error(kDriver).
   void launch(const LaunchConfig& config, void** parameters) const;
 
  private:
@@ -56,6 +57,7 @@ class LoadedKernel {
   cuda::CUdevice device_ = 0;
   cuda::CUlibrary library_ = nullptr;
   cuda::CUkernel kernel_ = nullptr;
+  Counters::Counter* launches_ = nullptr;
 };
 
 // Immutable once made.

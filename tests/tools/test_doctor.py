@@ -146,14 +146,17 @@ class DoctorTest(CommandTest):
     def test_values_that_are_of_no_use(self):
         file = self.file("file", "no record")
         self.environment.update(HEDDLE_LOG="wraning", HEDDLE_RECORD=str(file),
-                                HEDDLE_DUMP=str(file / "below"))
+                                HEDDLE_DUMP=str(file / "below"),
+                                HEDDLE_STATS=str(self.folder))
         problems = self.problems()
-        self.assertEqual(set(problems), {"HEDDLE_LOG", "HEDDLE_RECORD", "HEDDLE_DUMP"})
+        self.assertEqual(set(problems), {"HEDDLE_LOG", "HEDDLE_RECORD", "HEDDLE_DUMP", "HEDDLE_STATS"})
         self.assertIn('did you mean "warning"?', problems["HEDDLE_LOG"])
         self.environment.update(HEDDLE_LOG="info", HEDDLE_RECORD=str(self.folder / "new"),
-                                HEDDLE_DUMP=str(self.folder / "new/dump"))
+                                HEDDLE_DUMP=str(self.folder / "new/dump"),
+                                HEDDLE_STATS=str(self.folder / "stats.json"))
         self.report(check=0)
-        self.assertFalse((self.folder / "new").exists(), "a look makes nothing")
+        for name in ("new", "stats.json"):
+            self.assertFalse((self.folder / name).exists(), "a look makes nothing")
 
     def test_everything_wrong_at_once_is_told_at_once(self):
         self.environment.update(HEDDLE_CACHE="rx:a", HEDDLE_NVRTC="nowhere", HEDDLE_TUNED="a::b",

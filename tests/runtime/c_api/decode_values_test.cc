@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/request_json.h"
 #include "generator/decode/requests.h"
-#include "generator/decode/decode_plan.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
 #include "heddle/model.h"
+#include "heddle/statistics.h"
 #include "tests/runtime/c_api/rows.h"
 
 namespace heddle {
@@ -153,6 +154,15 @@ TEST(CApiValues, OfTextsThatTheCallerKeeps) {
         HEDDLE_OK);
     EXPECT_EQ(text, wanted + "~") << "nothing behind the text is written";
   }
+}
+
+TEST(CApiValues, StatisticsAreThoseOfCpp) {
+  const std::string wanted = statistics_to_json(statistics());
+  std::size_t length = 0;
+  EXPECT_EQ(heddle_statistics_json(nullptr, 0, &length), HEDDLE_OK);
+  std::string text(length, '~');
+  EXPECT_EQ(heddle_statistics_json(text.data(), text.size(), &length), HEDDLE_OK);
+  EXPECT_EQ(text, wanted);
 }
 
 // Groups; codes that are multiplied as they are, with the sums of their rows; two levels of scales.

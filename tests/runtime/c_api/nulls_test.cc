@@ -207,6 +207,7 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   float floats[256] = {};
   NULLS(heddle_kv_quantize, {cache.get(), 0, floats, 256, nullptr, memory, 128, memory, 32}, {4});
   NULLS(heddle_kv_dequantize, {cache.get(), 0, memory, 128, memory, 32, nullptr, floats, 256}, {6});
+  NULLS(heddle_statistics_json, {memory, 10, &bytes});
   NULLS(heddle_kv_block_from_words, {"int8", 4, memory, 10, &bytes});
   NULLS(heddle_packed_bytes, {text, length, &bytes});
   NULLS(heddle_dtype_bytes, {"fp16", 4, &number});

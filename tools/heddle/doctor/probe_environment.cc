@@ -70,6 +70,12 @@ std::string problem_of_dump(const std::string& path) {
                                 : why_not_makable(path);
 }
 
+std::string problem_of_new_file(const std::string& path) {
+  std::error_code none;
+  if (fs::exists(path, none) && !fs::is_regular_file(path, none)) return "it is no regular file";
+  return why_not_makable(path);
+}
+
 void check_variable(const char* name, std::string (*problem_of)(const std::string&),
                     const char* advice, Diagnosis* diagnosis) {
   const char* const value = process_environment(name);
@@ -89,6 +95,8 @@ void probe_environment(Diagnosis* diagnosis) {
     check_variable("HEDDLE_RECORD", problem_of_record,
                    "name a new file, or a record that you may write to", diagnosis);
     check_variable("HEDDLE_DUMP", problem_of_dump, "name a folder that you may write to",
+                   diagnosis);
+    check_variable("HEDDLE_STATS", problem_of_new_file, "name a file that you may write",
                    diagnosis);
   });
   examine("HEDDLE_LOG", "correct or unset it", diagnosis,
