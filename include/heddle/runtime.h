@@ -126,14 +126,16 @@ class HEDDLE_EXPORT Preparation {
 class HEDDLE_EXPORT Runtime {
  public:
   // Throws Error(kUsage): "cache.roots", "tuned.list", "path.null_byte", "runtime.jobs",
-  // "log.level".
+  // "log.level"; Error(kFile, "statistics.unwritable"): $HEDDLE_STATS cannot be written.
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
   // Compiles what the cache lacks, in parallel; needs no GPU. Results are in the order of the
-  // sources. Throws Error(kCompile) for the first source that fails, after all have ended.
+  // sources. Throws Error(kCompile) for the first source that fails, after all have ended, and, as
+  // does whatever makes or finds a kernel, Error(kFile, "dump.unwritable"): $HEDDLE_DUMP cannot be
+  // written.
   std::vector<BuildResult> build(const std::vector<Source>& sources,
                                  const BuildProgress& progress = {});
   // As above, until `progress` returns false: Error(kCancelled, "runtime.cancelled").
