@@ -1,5 +1,7 @@
 #include "generator/model/cache_heads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +11,7 @@
 namespace heddle {
 namespace {
 
-// The numbers of a scaling, and whether all that were asked for are there.
+// The numbers of a scaling, and what is wrong with those that were asked for.
 class Numbers {
  public:
   explicit Numbers(const ModelRope& rope) : rope_(rope) {}
@@ -23,7 +25,7 @@ class Numbers {
   float need(std::string_view name, double least, double most) {
     const std::optional<double> value = find(name);
     if (value && *value >= least && *value <= most) return static_cast<float>(*value);
-    complete_ = false;
+    add_fault(name, value, fmt::format("{} to {}", least, most));
     return 1;
   }
   // Where it is missing or 0, which a config means by a default.
@@ -34,22 +36,28 @@ class Numbers {
   std::int64_t positions() {
     constexpr std::string_view kName = "original_max_position_embeddings";
     constexpr double kLongest = std::int64_t{1} << 30;
-    const double value = find(kName).value_or(0);
-    if (value >= 1 && value <= kLongest && value == std::floor(value)) {
-      return static_cast<std::int64_t>(value);
+    const std::optional<double> value = find(kName);
+    if (value && *value >= 1 && *value <= kLongest && *value == std::floor(*value)) {
+      return static_cast<std::int64_t>(*value);
     }
-    complete_ = false;
+    add_fault(kName, value, "an integer from 1 to 2^30");
     return 1;
   }
-  bool complete() const { return complete_; }
+  // "factor is missing, low_freq_factor is -1 (allowed: 0.001 to 1000000)"; empty: nothing is.
+  const std::string& faults() const { return faults_; }
 
   // What a spec takes.
   static constexpr double kLeastRopeNumber = 1e-3;
   static constexpr double kMostRopeNumber = 1e6;
 
  private:
+  void add_fault(std::string_view name, std::optional<double> value, const std::string& allowed) {
+    faults_ += fmt::format("{}{} is {}", faults_.empty() ? "" : ", ", name,
+                           value ? fmt::format("{} (allowed: {})", *value, allowed) : "missing");
+  }
+
   const ModelRope& rope_;
-  bool complete_ = true;
+  std::string faults_;
 };
 
 RopeScaling llama3(Numbers& numbers) {
@@ -84,7 +92,8 @@ RopeScaling yarn(Numbers& numbers, double factor) {
 
 }  // namespace
 
-std::optional<RopeScaling> scaling_of(const ModelRope& rope) {
+std::optional<RopeScaling> scaling_of(const ModelRope& rope, std::string* faults) {
+  faults->clear();
   Numbers numbers(rope);
   RopeScaling scaling;
   const float factor = numbers.need("factor", 1, Numbers::kMostRopeNumber);
@@ -98,7 +107,8 @@ std::optional<RopeScaling> scaling_of(const ModelRope& rope) {
     return std::nullopt;
   }
   scaling.factor = factor;
-  return numbers.complete() ? std::optional(scaling) : std::nullopt;
+  *faults = numbers.faults();
+  return faults->empty() ? std::optional(scaling) : std::nullopt;
 }
 
 HeadNorm head_norm_of(const FamilyRow& family, std::string_view mixer,

@@ -3,6 +3,7 @@
 #define HEDDLE_GENERATOR_MODEL_CACHE_HEADS_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "generator/model/config_values.h"
@@ -13,8 +14,8 @@
 namespace heddle {
 
 // Nothing where a spec has no such scaling, or the config lacks a number of it or has one that no
-// spec takes.
-std::optional<RopeScaling> scaling_of(const ModelRope& rope);
+// spec takes; `faults` then says which, and is empty where no spec has the type.
+std::optional<RopeScaling> scaling_of(const ModelRope& rope, std::string* faults);
 
 // The norm of the family's layers of this mixer, for what `attention` has; without an epsilon where
 // kv_append does not do it.

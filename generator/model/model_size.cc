@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "generator/kv/sequence_limits.h"
 #include "generator/model/model_block.h"
+#include "generator/operations/launch_size.h"
 #include "generator/spec/error_place.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
@@ -104,9 +107,10 @@ class SizeBuilder {
       if (layer.kind != ModelLayer::Kind::kAttention) add_weights(model, layer);
     }
     if (model.hidden > 0) add_rest(model);
-    add_caches(model);
-    for (const ModelKernel& kernel : model.kernels) add_workspace(kernel.spec);
+    std::vector<bool> served;
+    for (const ModelKernel& kernel : model.kernels) served.push_back(add_workspace(kernel.spec));
     for (const ModelKernel& kernel : model.rows) add_workspace(kernel.spec);
+    add_caches(model, served);
     for (const std::string& what : model.assumptions) assume(what);
   }
 
@@ -127,9 +131,11 @@ class SizeBuilder {
  private:
   void add_weights(const Model& model, const ModelLayer& layer);
   void add_rest(const Model& model);
-  void add_caches(const Model& model);
+  // `served`: of the model's kernels.
+  void add_caches(const Model& model, const std::vector<bool>& served);
   void add_cache(const Spec& spec, std::int64_t window, std::int64_t count);
-  void add_workspace(const Spec& spec);
+  // Whether the target has a kernel.
+  bool add_workspace(const Spec& spec);
   void add_uncounted(const std::string& name, const std::string& reason);
   void assume(const std::string& what);
   void add(ModelWeightSize weights) {
@@ -238,13 +244,17 @@ void SizeBuilder::add_cache(const Spec& spec, std::int64_t window, std::int64_t 
   size_.caches.push_back(std::move(cache));
 }
 
-void SizeBuilder::add_caches(const Model& model) {
+void SizeBuilder::add_caches(const Model& model, const std::vector<bool>& served) {
   std::map<int, std::int64_t> windows;  // of decoder layers
+  std::set<int> unserved;               // decoder layers
   for (const ModelLayer& layer : model.layers) {
     if (layer.kind != ModelLayer::Kind::kAttention || layer.kernel < 0) continue;
-    const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+    const auto kernel = static_cast<std::size_t>(layer.kernel);
+    if (!served[kernel]) unserved.insert(layer.layers.begin(), layer.layers.end());
+    const Spec& spec = model.kernels[kernel].spec;
     const auto* attention = spec.get_if<DecodeAttentionSpec>();
     if (attention == nullptr) continue;
+    check_attention_size(*attention, {load_.context, load_.sequences});
     for (const int index : layer.layers) windows[index] = attention->window;
   }
   for (const ModelLayer& layer : model.layers) {
@@ -256,7 +266,13 @@ void SizeBuilder::add_caches(const Model& model) {
     const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
     if (spec.get_if<KvAppendSpec>() == nullptr) continue;
     std::map<std::int64_t, std::int64_t> counts;  // layers by their window
-    for (const int index : layer.layers) ++counts[windows[index]];
+    for (const int index : layer.layers) {
+      if (unserved.count(index) == 0) {
+        ++counts[windows[index]];
+      } else {
+        add_uncounted("the cache of " + spec.name(), "no kernel on " + target_.name + " serves it");
+      }
+    }
     for (const auto& [window, count] : counts) add_cache(spec, window, count);
     if (!counts.empty() && counts.rbegin()->first != 0) {
       assume(spec.kv().layout == KvLayout::kPaged
@@ -271,7 +287,7 @@ void SizeBuilder::add_caches(const Model& model) {
   }
 }
 
-void SizeBuilder::add_workspace(const Spec& spec) {
+bool SizeBuilder::add_workspace(const Spec& spec) {
   const std::string name = spec.name().empty() ? std::string(to_string(spec.op())) : spec.name();
   try {
     const Plan plan = resolve(spec, target_, tables_);
@@ -285,11 +301,13 @@ void SizeBuilder::add_workspace(const Spec& spec) {
       bytes = plan.max_workspace_bytes();
     }
     if (bytes != 0) size_.workspaces.push_back({name, bytes});
+    return true;
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::kUnsupported) throw;
     for (const std::string& reason : problem_lines(error, spec.name())) {
       add_uncounted("the workspace of " + name, "no kernel on " + target_.name + ": " + reason);
     }
+    return false;
   }
 }
 

@@ -50,7 +50,9 @@ void complete(RopeScaling& scaling) {
 void complete(KvSpec& kv, DType activation) {
   complete(kv.k, activation);
   complete(kv.v, activation);
-  if (kv.layout == KvLayout::kContiguous) kv.page_size = 0;
+  // Another number than a spec has without one is left to check_meaning().
+  const bool is_usual = kv.page_size == KvSpec().page_size;
+  if (kv.layout == KvLayout::kContiguous && is_usual) kv.page_size = 0;
 }
 
 }  // namespace

@@ -22,6 +22,16 @@ class TensorRules {
       : tensor_(tensor), pointer_(std::move(pointer)), head_dim_(head_dim), problems_(problems) {}
 
   void check() {
+    const bool fits = check_granularity();
+    unless(tensor_.symmetric || is_integer(tensor_.dtype), "symmetric",
+           "only integer codes have zero points", "false", "true");
+    check_group();
+    if (fits) check_scale();  // the type of scales follows from what shares them
+  }
+
+ private:
+  bool check_granularity() {
+    const std::size_t before = problems_.size();
     const std::string granularity = in_quotes(to_string(tensor_.granularity));
     const bool none = tensor_.granularity == KvGranularity::kNone;
     if (is_16_bit(tensor_.dtype)) {
@@ -33,13 +43,9 @@ class TensorRules {
       unless(!none, "granularity", "codes of this type need scales", granularity,
              "\"tensor\", \"token\", \"head\", \"group\" or \"channel\"");
     }
-    unless(tensor_.symmetric || is_integer(tensor_.dtype), "symmetric",
-           "only integer codes have zero points", "false", "true");
-    check_group();
-    check_scale();
+    return problems_.size() == before;
   }
 
- private:
   void check_group() {
     const int size = tensor_.group_size;
     const auto refuse = [&](const char* why, std::string allowed) {
@@ -94,6 +100,10 @@ void check_kv(const KvSpec& kv, int head_dim, Problems& problems) {
   TensorRules(kv.v, "/kv/v", head_dim, problems).check();
   if (kv.layout == KvLayout::kPaged && kv.page_size == 0) {
     problems.push_back({"/kv/page_size", "a page holds at least one token", "0", "1 to 256", ""});
+  }
+  if (kv.layout == KvLayout::kContiguous && kv.page_size != 0) {
+    problems.push_back({"/kv/page_size", "a contiguous cache has no pages",
+                        std::to_string(kv.page_size), "0", ""});
   }
   if (head_dim % kStepDim != 0) {
     problems.push_back({"/shape/head_dim", "rows of the cache are whole runs of 16 elements",

@@ -418,6 +418,37 @@ class CacheOptionTest(CommandTest):
             with self.subTest(kv):
                 line = self.problem("build", self.MODEL, "--kv", kv, *H200, code=2)
                 self.assertIn(said, line)
+
+    def test_a_cache_that_no_kernel_serves_is_refused_everywhere(self):
+        commands = (("size", self.MODEL, *H200), ("build", self.MODEL, *H200),
+                    ("build", self.MODEL, *H200, "--list"),
+                    ("bundle", "create", "--specs", self.MODEL, "--targets", "h200", "-o",
+                     self.folder / "model.hdl"))
+        for kv, said in (("nvfp4:head", "--kv: /granularity: NVFP4 has a scale for each group"),
+                         ("int8:none", "--kv: /granularity: codes of this type need scales"),
+                         ("int8:group:48", "--kv: /group_size: groups are whole runs"),
+                         ("int4:channel", "--kv: /v/granularity: scales of V per channel"),
+                         ("fp16:head", "--kv: /granularity: 16-bit values have no scales"),
+                         ('{"dtype":"int8","page_size":3}', "--kv: /page_size: scales of 16 bits"),
+                         ('{"layout":"contiguous","page_size":32}',
+                          "--kv: /page_size: a contiguous cache has no pages")):
+            for command in commands:
+                with self.subTest(kv=kv, command=command[0]):
+                    self.assertIn(said, self.problem(*command, "--kv", kv, code=2))
+
+    def test_a_scaling_that_lacks_numbers_is_not_called_another(self):
+        for scaling, said in (({"rope_type": "llama3"},
+                               "llama3, cannot be computed: factor is missing"),
+                              ({"rope_type": "yarn", "factor": -1}, "factor is -1 (allowed: 1 to"),
+                              ({"rope_type": "dynamic", "factor": 2}, "scaled in another way than")):
+            config = json.loads(self.MODEL.read_text())
+            config["rope_scaling"] = scaling
+            path = self.file("config.json", json.dumps(config))
+            with self.subTest(scaling):
+                done = self.heddle("build", path, "--list", "--kv", "int8:head", *H200, check=0)
+                self.assertIn(said, done.out + done.err)
+
+    def test_a_form_that_kv_does_not_take(self):
         self.assertIn("config.json", self.problem("build", "-", "--kv", "int8", *H200, code=2,
                                                   stdin=inline().encode()))
 

@@ -136,6 +136,13 @@ class SizeTest(CommandTest):
             size = self.heddle_json("size", config, *LOAD, "--kv", kv)
             self.assertEqual(size["cache_bytes"], 32 * 3 * 2 * 64 * token, kv)
 
+    def test_a_cache_that_the_target_has_no_kernels_for_is_not_counted(self):
+        path = self.file("config.json", json.dumps(CONFIG))  # BF16
+        size = self.heddle_json("size", path, "--target", "t4")
+        self.assertEqual((size["caches"], size["cache_bytes"]), ([], 0))
+        self.assertIn({"name": "the cache of kv_append", "reason": "no kernel on t4 serves it"},
+                      size["uncounted"])
+
     def test_layers_with_a_window_say_what_it_would_take(self):
         size = self.heddle_json("size", config_of("gemma3"), "--target", "h200", "--batch", 2,
                                 "--context", 65536)
@@ -223,6 +230,9 @@ class SizeTest(CommandTest):
                 self.problem("size", config, "--target", "h200", option, value, code=2)
         line = self.problem("size", ROOT / "examples/specs/symmetric-g128.json", *LOAD, code=2)
         self.assertIn("config.json", line)
+        line = self.problem("size", config, "--target", "h200", "--batch", 1024, "--context", 2**30,
+                            code=2)
+        self.assertIn(f"1024 sequences of up to {2**30} tokens are more than {2**31 - 1}", line)
         self.problem("size", config, "--target", "h200", "--kv", "int9", code=2)
         self.problem("size", self.folder / "nowhere", "--target", "h200", code=2)
 

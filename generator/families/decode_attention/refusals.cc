@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace heddle {
 namespace {
 
 constexpr int kChunkBytes = 16;
+// Heads whose codes and scales both are copied in whole.
+constexpr const char* kNvfp4Heads = "64, 128 or multiples of 256";
 
 bool entries_by_token(const KvTensor& tensor, const DecodeAttentionSpec& spec) {
   return tensor.granularity == KvGranularity::kToken || spec.kv.order == KvOrder::kHnd ||
@@ -47,8 +50,11 @@ class TensorRefusal {
     const KvTensorLayout& layout = pointer_ == "/kv/k" ? cache.k : cache.v;
     const int bits = kv_bits(tensor_.dtype);
     if (layout.row_bytes % kChunkBytes != 0) {
-      problems_.push_back({"/shape/head_dim", "a row of codes is whole runs of 16 bytes",
-                           fmt::format("{}", dim), fmt::format("multiples of {}", 128 / bits), ""});
+      problems_.push_back(
+          {"/shape/head_dim", "a row of codes is whole runs of 16 bytes", fmt::format("{}", dim),
+           tensor_.dtype == KvDtype::kNvfp4 ? std::string(kNvfp4Heads)
+                                            : fmt::format("multiples of {}", 128 / bits),
+           ""});
       return;
     }
     const int entry = layout.scale_row_bytes;
@@ -57,7 +63,7 @@ class TensorRefusal {
       problems_.push_back({"/shape/head_dim",
                            "the scales of a row are copied 4, 8 or multiples of 16 bytes at once",
                            fmt::format("{}, which makes {} bytes of scales", dim, entry),
-                           "64, 128 or multiples of 256", ""});
+                           kNvfp4Heads, ""});
       return;
     }
     if (entry > 2 && entry != 4 && entry != 8 && entry % 16 != 0) {
@@ -81,8 +87,13 @@ class TensorRefusal {
              fmt::format("{} heads", spec_.shape.kv_heads),
              "an even number of heads, the order hnd or scales in FP32");
     } else if (spec_.kv.layout == KvLayout::kPaged && spec_.kv.page_size % 2 != 0) {
-      refuse("/scale_dtype", "scales of 16 bits lie in pairs of tokens",
-             fmt::format("pages of {}", spec_.kv.page_size), "even pages or scales in FP32");
+      const Problem problem = {"/kv/page_size", "scales of 16 bits lie in pairs of tokens",
+                               fmt::format("{}", spec_.kv.page_size),
+                               "even numbers, or scales in FP32", ""};
+      const bool is_told = std::any_of(problems_.begin(), problems_.end(), [&](const Problem& one) {
+        return one.pointer == problem.pointer && one.message == problem.message;
+      });
+      if (!is_told) problems_.push_back(problem);  // K and V have the same pages
     }
   }
 

@@ -45,6 +45,20 @@ TEST(DecodeAttentionPlan, GroupsAreWholeRunsOf16Bytes) {
   }
 }
 
+// What a refusal allows is served.
+TEST(DecodeAttentionPlan, RefusedHeadsOfNvfp4NameTheHeadsThatAreServed) {
+  for (const int head_dim : {16, 32, 96, 192}) {
+    try {
+      static_cast<void>(
+          resolve(attention_spec(R"("dtype":"nvfp4")", "", {32, 8, head_dim, 1}, false),
+                  target_from_name("h200")));
+      ADD_FAILURE() << head_dim;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.problems().front().allowed, "64, 128 or multiples of 256") << head_dim;
+    }
+  }
+}
+
 // The plan's kernels find each other's counters zero and their parts at the same places.
 TEST(DecodeAttentionPlan, KernelsShareAWorkspace) {
   const Plan plan = resolve(attention_spec(R"("dtype":"int4")", "", {32, 8, 128, 1}, false),

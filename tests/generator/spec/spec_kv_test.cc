@@ -103,9 +103,10 @@ TEST(SpecKv, GoodSpecsHaveNoProblems) {
 TEST(SpecKv, RulesBetweenFields) {
   const auto of_kv = [](std::string_view kv) { return kv_pointers(append_spec(kv)); };
   const Pointers granularities{"/kv/k/granularity", "/kv/v/granularity"};
-  EXPECT_EQ(of_kv(R"("dtype":"fp16","granularity":"head")"),
-            (Pointers{"/kv/k/granularity", "/kv/k/scale_dtype", "/kv/v/granularity",
-                      "/kv/v/scale_dtype"}));
+  // The type of the scales follows from the granularity: one fault, not two.
+  EXPECT_EQ(of_kv(R"("dtype":"fp16","granularity":"head")"), granularities);
+  EXPECT_EQ(of_kv(R"("k":{"dtype":"fp16","scale_dtype":"fp16"})"), Pointers{"/kv/k/scale_dtype"});
+  EXPECT_EQ(of_kv(R"("layout":"contiguous","page_size":32)"), Pointers{"/kv/page_size"});
   EXPECT_EQ(of_kv(R"("granularity":"none")"), granularities);
   EXPECT_EQ(of_kv(R"("dtype":"nvfp4","granularity":"token")"), granularities);
   EXPECT_EQ(of_kv(R"("dtype":"nvfp4","group_size":32)"),

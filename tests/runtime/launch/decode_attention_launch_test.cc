@@ -258,7 +258,7 @@ TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
   EXPECT_EQ(refused(R"("k":{"granularity":"channel"})"), "");
   EXPECT_EQ(refused(R"("k":{"granularity":"channel","group_size":40})"), "/kv/k/group_size");
   EXPECT_EQ(refused(R"("k":{"granularity":"channel","group_size":128})"), "/kv/page_size");
-  EXPECT_EQ(refused(R"("dtype":"int8","page_size":1)"), "/kv/k/scale_dtype");
+  EXPECT_EQ(refused(R"("dtype":"int8","page_size":1)"), "/kv/page_size");
   EXPECT_EQ(refused(R"("dtype":"int8","page_size":1,"scale_dtype":"fp32")"), "");
   EXPECT_EQ(refused(R"("dtype":"int8","order":"nhd")"), "/kv/k/scale_dtype");
 }

@@ -60,10 +60,29 @@ std::string hint_in_block(const std::string& hint) {
   return inside;
 }
 
+// What is wrong with K and V alike is said once, of the block.
+std::vector<Problem> joined_tensors(std::vector<Problem> problems) {
+  constexpr std::string_view kK = "/kv/k/";
+  constexpr std::string_view kV = "/kv/v/";
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    Problem& of_k = problems[i];
+    if (!of_k.pointer.starts_with(kK)) continue;
+    const std::string field = of_k.pointer.substr(kK.size());
+    const auto of_v = std::find_if(problems.begin(), problems.end(), [&](const Problem& other) {
+      return other.pointer == std::string(kV) + field && other.message == of_k.message &&
+             other.value == of_k.value && other.allowed == of_k.allowed;
+    });
+    if (of_v == problems.end()) continue;
+    of_k.pointer = "/kv/" + field;
+    problems.erase(of_v);  // behind K's
+  }
+  return problems;
+}
+
 // The block stands in the config as its member "kv".
 Error of_option_or_config(const std::string& place, const Error& error) {
   std::vector<Problem> problems;
-  for (Problem problem : error.problems()) {
+  for (Problem problem : joined_tensors(error.problems())) {
     constexpr std::string_view kBlock = "/kv";
     const bool of_option = problem.pointer.rfind(kBlock, 0) == 0;
     const std::string where = of_option ? problem.pointer.substr(kBlock.size()) : problem.pointer;
