@@ -117,7 +117,7 @@ std::optional<Binary> Bundle::find_any_compiler(const CacheKey& key) {
   return best;
 }
 
-std::vector<EntryInfo> Bundle::list() {
+std::vector<EntryInfo> Bundle::list(std::vector<VerifyReport::Problem>* unreadable) {
   std::vector<EntryInfo> entries;
   std::string why;
   const auto open = content(&why);
@@ -126,7 +126,10 @@ std::vector<EntryInfo> Bundle::list() {
     const BundleItem& item = open->items()[i];
     const Bytes bytes = open->entry(item);
     const EntryView view = parse_entry(bytes);
-    if (!problem_of_entry(item, bytes, view).empty()) continue;
+    if (std::string problem = problem_of_entry(item, bytes, view); !problem.empty()) {
+      if (unreadable != nullptr) unreadable->push_back({id_of(item), std::move(problem)});
+      continue;
+    }
     const bool has_source = item.source.length > 0 || view.has_source();
     entries.push_back({id_of(item), std::string(view.kernel_name), std::string(view.arch),
                        std::string(view.compiler), item.bytes, view.cubin.length,

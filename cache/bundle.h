@@ -39,7 +39,9 @@ class Bundle final : public CacheLayer {
 
   std::optional<Binary> find(const CacheKey& key) override;
   std::optional<Binary> find_any_compiler(const CacheKey& key) override;
-  std::vector<EntryInfo> list() override;
+  std::vector<EntryInfo> list() override { return list(nullptr); }
+  // As above; adds entries that cannot be read to `unreadable`, if not null, by their ids.
+  std::vector<EntryInfo> list(std::vector<VerifyReport::Problem>* unreadable);
   VerifyReport verify() override;
   LayerTables tuned_tables() override;
 

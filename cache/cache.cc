@@ -118,6 +118,16 @@ Cache::Result Cache::remake(const CacheKey& key, const Result& refused, const Ma
   return result;
 }
 
+std::vector<VerifyReport::Problem> Cache::damaged() {
+  std::vector<VerifyReport::Problem> all;
+  const auto add = [&](CacheLayer& layer) {
+    for (auto& problem : layer.verify().problems) all.push_back(std::move(problem));
+  };
+  if (disk_ != nullptr) add(*disk_);
+  for (const auto& layer : layers_) add(*layer);
+  return all;
+}
+
 std::vector<LayerTables> Cache::tuned_tables() {
   std::vector<LayerTables> all;
   for (const auto& layer : layers_) {

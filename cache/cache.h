@@ -59,6 +59,9 @@ class Cache {
   // so already. Never returns `refused`.
   Result remake(const CacheKey& key, const Result& refused, const Make& make);
 
+  // What verify() of all layers finds wrong.
+  std::vector<VerifyReport::Problem> damaged();
+
   // One for each read-only layer that has some, in the order in which kernels are looked for.
   std::vector<LayerTables> tuned_tables();
 

@@ -52,9 +52,16 @@ struct BundledKernel {
   bool has_source = false;
 };
 
+// An entry that cannot be read; a Runtime does without it.
+struct DamagedKernel {
+  std::string key;  // as BundledKernel::key
+  std::string why;
+};
+
 struct BundleContents {
   std::uint64_t bytes = 0;  // of the file
   std::vector<BundledKernel> kernels;
+  std::vector<DamagedKernel> damaged;
   TunedTables tables;
 };
 

@@ -52,9 +52,13 @@ void bind_bundle(nb::module_& m) {
       .field("cubin_bytes", &BundledKernel::cubin_bytes, "Of machine code.")
       .field("stored_bytes", &BundledKernel::stored_bytes, "In the file.")
       .field("has_source", &BundledKernel::has_source, "Whether its CUDA text is there.");
+  Record<DamagedKernel>(m, "DamagedKernel", "An entry of a bundle that cannot be read.")
+      .field("key", &DamagedKernel::key, "As BundledKernel.key.")
+      .field("why", &DamagedKernel::why, "What is wrong.");
   Record<BundleContents>(m, "BundleContents", "What is in a bundle.")
       .field("bytes", &BundleContents::bytes, "Of the file.")
       .field("kernels", &BundleContents::kernels, "By name, then key.")
+      .field("damaged", &BundleContents::damaged, "Entries that a Runtime does without.")
       .hidden(
           "tables", [](const BundleContents& self) { return self.tables; },
           "The tuned tables that it carries.");

@@ -89,6 +89,15 @@ def test_a_bundle_serves_a_strict_runtime(heddle, runtime, tmp_path):
     assert {(one.arch, *one.gpus) for one in contents.kernels} == {
         ("sm_90a", "h200"), ("sm_80", "a100")}
     assert all(one.has_source for one in contents.kernels)
+    assert not contents.damaged
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\x89HDL", 48) + 200] ^= 1  # in the first entry
+    (tmp_path / "damaged.hdl").write_bytes(content)
+    rest = heddle.read_bundle(tmp_path / "damaged.hdl")
+    [damaged] = rest.damaged
+    assert damaged.why
+    assert damaged.key in {one.key for one in contents.kernels}
+    assert damaged.key not in {one.key for one in rest.kernels}
     strict = heddle.Runtime(cache_dir=f"ro:{path}", strict=True)
     assert strict.build(heddle.render(dequantize(), "h200"))[0].hit
     with pytest.raises(heddle.MissingError):

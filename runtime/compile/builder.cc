@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -35,22 +36,32 @@ constexpr std::size_t kKeyDigits = 16;
 
 // Throws an error that names each kernel without a binary in `results`, and behind the first one of
 // each spec that spec. A name may be one of several texts, so the key tells which is missing.
-void refuse_missing(const std::vector<Source>& sources, const std::vector<BuildResult>& results) {
+void refuse_missing(const std::vector<Source>& sources, const std::vector<BuildResult>& results,
+                    Cache* cache) {
+  const bool is_missing = std::any_of(results.begin(), results.end(),
+                                      [](const BuildResult& one) { return one.binary == nullptr; });
+  if (!is_missing) return;
+  const std::vector<VerifyReport::Problem> damaged = cache->damaged();
   std::vector<Problem> problems;
   std::set<std::pair<std::string, std::string>> told;  // specs and targets
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (results[i].binary != nullptr) continue;
     const Source& source = sources[i];
+    const std::string digest = cache_key(source, "").source_digest();
+    const auto entry = std::find_if(
+        damaged.begin(), damaged.end(),
+        [&](const VerifyReport::Problem& one) { return one.file.find(digest) != one.file.npos; });
     std::string message = fmt::format(
-        "{} (key {}) is in no layer of the cache, and strict mode compiles nothing",
-        source.kernel_name, cache_key(source, "").source_digest().substr(0, kKeyDigits));
+        "{} (key {}) {}, and strict mode compiles nothing", source.kernel_name,
+        digest.substr(0, kKeyDigits),
+        entry == damaged.end() ? "is in no layer of the cache"
+                               : fmt::format("has a damaged entry in the cache ({})", entry->why));
     if (!source.spec.empty() && told.emplace(source.spec, source.target).second) {
       message +=
           fmt::format("; add this spec for {} ({}): {}", source.target, source.arch, source.spec);
     }
     problems.push_back({"", std::move(message), "", "", ""});
   }
-  if (problems.empty()) return;
   throw Error(ErrorCategory::kMissing, "runtime.not_in_cache", std::move(problems));
 }
 
@@ -178,7 +189,7 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
     ++done;
     if (progress) progress(results[index], done, sources.size());
   });
-  refuse_missing(sources, results);
+  refuse_missing(sources, results, &cache_);
   return results;
 }
 

@@ -93,11 +93,15 @@ BundleContents read_bundle(const std::string& path) {
   BundleContents contents;
   contents.bytes = bundle.bytes();
   contents.tables = read_tables(&bundle, path);
-  for (EntryInfo& entry : bundle.list()) {
+  std::vector<VerifyReport::Problem> unreadable;
+  for (EntryInfo& entry : bundle.list(&unreadable)) {
     contents.kernels.push_back({std::move(entry.kernel_name), std::move(entry.id),
                                 std::move(entry.arch), std::move(entry.compiler),
                                 std::move(entry.gpus), entry.cubin_bytes, entry.file_bytes,
                                 entry.has_source});
+  }
+  for (VerifyReport::Problem& problem : unreadable) {
+    contents.damaged.push_back({std::move(problem.file), std::move(problem.why)});
   }
   return contents;
 }

@@ -148,8 +148,19 @@ class BundleTest(BundleCase):
         bundle.write_bytes(content)
         report = self.heddle_json("bundle", "verify", bundle, check=1)
         self.assertEqual(report["damaged"], 1)
-        self.assertEqual(len(self.heddle_json("bundle", "list", bundle)["entries"]),
-                         report["good"])
+        listed = self.heddle_json("bundle", "list", bundle)
+        self.assertEqual(len(listed["entries"]), report["good"])
+        self.assertEqual(listed["unreadable"], report["problems"])
+        text = self.heddle("bundle", "list", bundle, check=0)
+        self.assertIn(f"1 damaged, {report['good']} kernels, ", text.out)
+        self.assertIn(report["problems"][0]["key"], text.err)
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        strict = [self.heddle("build", inline(), "--target", target, "--strict", check=None).err
+                  for target in ("sm_80", "h200")]
+        del self.environment["HEDDLE_CACHE"]
+        key = report["problems"][0]["key"][:16]
+        self.assertRegex("".join(strict), rf"\(key {key}\) has a damaged entry in the cache \(\w")
+        self.assertNotIn("is in no layer", "".join(strict))
         folder = self.folder / "extracted"
         extracted = self.heddle("bundle", "extract", bundle, "-o", folder, check=1)
         self.assertIn(f"{report['good']} kernels to", extracted.out)

@@ -44,10 +44,10 @@ std::string spec_in_banner(const std::string& source) {
   return source.substr(begin, source.find('\n', begin) - begin);
 }
 
-// By the entry's id. Kernels that cannot be read are left to `heddle bundle verify`.
-std::map<std::string, std::string> specs_in(Bundle* bundle) {
+// By the entry's id; `report` tells what cannot be read.
+std::map<std::string, std::string> specs_in(Bundle* bundle, VerifyReport* report) {
   std::map<std::string, std::string> specs;
-  bundle->for_each([&](const BundleEntry& entry) {
+  *report = bundle->for_each([&](const BundleEntry& entry) {
     specs[entry.key.digests.id()] = spec_in_banner(entry.key.source);
   });
   return specs;
@@ -81,6 +81,14 @@ ordered_json entry_json(const EntryInfo& entry, const std::string& spec) {
           {"source", entry.has_source}};
 }
 
+ordered_json problems_json(const VerifyReport& report) {
+  auto problems = ordered_json::array();
+  for (const auto& problem : report.problems) {
+    problems.push_back({{"key", problem.file}, {"why", problem.why}});
+  }
+  return problems;
+}
+
 void print_damaged(const VerifyReport& report) {
   for (const auto& problem : report.problems) {
     print_problem(fmt::format("{}: {}", problem.file, problem.why));
@@ -94,7 +102,8 @@ int list_bundle(const BundleFileOptions& options) {
   check_readable(&bundle, options.file);
   const TunedTables tables = read_tables(&bundle, options.file);
   const std::vector<EntryInfo> entries = bundle.list();
-  const std::map<std::string, std::string> specs = specs_in(&bundle);
+  VerifyReport report;
+  const std::map<std::string, std::string> specs = specs_in(&bundle, &report);
   if (options.json) {
     auto rows = ordered_json::array();
     for (const EntryInfo& entry : entries) {
@@ -104,7 +113,10 @@ int list_bundle(const BundleFileOptions& options) {
     print_json({{"bundle", options.file},
                 {"bytes", bundle.bytes()},
                 {"entries", rows},
+                {"unreadable", problems_json(report)},
                 {"tables", tables_json(tables)}});
+    flush_output();
+    print_damaged(report);
     return kExitDone;
   }
   Table table({{"KERNEL"},
@@ -121,8 +133,11 @@ int list_bundle(const BundleFileOptions& options) {
                    entry.has_source ? "yes" : "no", entry.compiler, entry.id.substr(0, 16)});
   }
   print((entries.empty() ? std::string() : table.text()) + specs_text(specs) + tables_text(tables) +
+        (report.damaged == 0 ? std::string() : fmt::format("{} damaged, ", report.damaged)) +
         fmt::format("{}, {} bytes in {}\n", count_text(entries.size(), "kernel"), bundle.bytes(),
                     printable(options.file)));
+  flush_output();
+  print_damaged(report);
   return kExitDone;
 }
 
@@ -140,14 +155,10 @@ int verify_bundle(const BundleFileOptions& options) {
   }
   const VerifyReport report = bundle.verify();
   if (options.json) {
-    auto problems = ordered_json::array();
-    for (const auto& problem : report.problems) {
-      problems.push_back({{"key", problem.file}, {"why", problem.why}});
-    }
     print_json({{"bundle", options.file},
                 {"good", report.good},
                 {"damaged", report.damaged},
-                {"problems", problems},
+                {"problems", problems_json(report)},
                 {"tables", tables_json(tables)}});
   } else {
     print(tables_text(tables) + fmt::format("{} good, {} damaged in {}\n", report.good,
