@@ -2,7 +2,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
 
 #include "bindings.h"
 #include "errors.h"
@@ -17,6 +20,54 @@ void check_has_cache(const Spec& spec) {
   if (spec.has_cache()) return;
   refuse("kv.operation", "the spec's operation has no key-value cache", {},
          "kv_append, decode_attention");
+}
+
+// Numbers that a cache's kernels take.
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+void check_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return;
+  refuse("kv.layout", std::string(name) + " is out of range", std::to_string(value),
+         std::to_string(least) + " to " + std::to_string(most));
+}
+
+void check_page(const KvTensorLayout& layout, std::int64_t page_tokens) {
+  check_range("page_tokens", page_tokens, 1, kMost);
+  if (page_tokens % layout.scale_tokens == 0) return;
+  refuse("kv.layout", "page_tokens holds no whole blocks of tokens that share scales",
+         std::to_string(page_tokens), "multiples of " + std::to_string(layout.scale_tokens));
+}
+
+std::size_t addressable(std::size_t bytes) {
+  if (bytes <= PTRDIFF_MAX) return bytes;
+  refuse("kv.layout", "the tensor has more bytes than a program can address", {},
+         "fewer or shorter pages");
+}
+
+// The function of KvTensorLayout for so many pages.
+template <auto kBytes>
+std::size_t checked_bytes(const KvTensorLayout& self, std::int64_t pages,
+                          std::int64_t page_tokens) {
+  check_range("pages", pages, 0, kMost);
+  check_page(self, page_tokens);
+  return addressable((self.*kBytes)(pages, page_tokens));
+}
+
+std::size_t checked_residual_bytes(const KvTensorLayout& self, std::int64_t slots) {
+  check_range("slots", slots, 0, kMost);
+  return addressable(self.residual_bytes(slots));
+}
+
+// That of a place in a tensor whose pages up to this one `kBytes` counts.
+template <auto kOffset, auto kBytes>
+std::size_t checked_offset(const KvTensorLayout& self, std::int64_t page, std::int64_t page_tokens,
+                           std::int64_t token, int head) {
+  check_range("page", page, 0, kMost - 1);
+  check_page(self, page_tokens);
+  check_range("token", token, 0, page_tokens - 1);
+  check_range("head", head, 0, self.heads - 1);
+  addressable((self.*kBytes)(page + 1, page_tokens));
+  return (self.*kOffset)(page, page_tokens, token, head);
 }
 
 }  // namespace
@@ -35,16 +86,20 @@ void bind_kv_cache(nb::module_& m) {
       .field("residual_row_bytes", &KvTensorLayout::residual_row_bytes,
              "Of a row of the residual window; 0: there is none.");
   tensor.type()
-      .def("code_bytes", &KvTensorLayout::code_bytes, nb::arg("pages"), nb::arg("page_tokens"),
-           "Bytes of KvCacheTensor.codes.")
-      .def("scale_bytes", &KvTensorLayout::scale_bytes, nb::arg("pages"), nb::arg("page_tokens"),
-           "Bytes of KvCacheTensor.scales.")
-      .def("residual_bytes", &KvTensorLayout::residual_bytes, nb::arg("slots"),
+      .def("code_bytes", &checked_bytes<&KvTensorLayout::code_bytes>, nb::arg("pages"),
+           nb::arg("page_tokens"), "Bytes of KvCacheTensor.codes.")
+      .def("scale_bytes", &checked_bytes<&KvTensorLayout::scale_bytes>, nb::arg("pages"),
+           nb::arg("page_tokens"), "Bytes of KvCacheTensor.scales.")
+      .def("residual_bytes", &checked_residual_bytes, nb::arg("slots"),
            "Bytes of KvCacheTensor.residual.")
-      .def("code_offset", &KvTensorLayout::code_offset, nb::arg("page"), nb::arg("page_tokens"),
-           nb::arg("token"), nb::arg("head"), "Byte at which the codes of a token's head begin.")
-      .def("scale_offset", &KvTensorLayout::scale_offset, nb::arg("page"), nb::arg("page_tokens"),
-           nb::arg("token"), nb::arg("head"), "Byte at which its scales begin.");
+      .def("code_offset",
+           &checked_offset<&KvTensorLayout::code_offset, &KvTensorLayout::code_bytes>,
+           nb::arg("page"), nb::arg("page_tokens"), nb::arg("token"), nb::arg("head"),
+           "Byte at which the codes of a token's head begin.")
+      .def("scale_offset",
+           &checked_offset<&KvTensorLayout::scale_offset, &KvTensorLayout::scale_bytes>,
+           nb::arg("page"), nb::arg("page_tokens"), nb::arg("token"), nb::arg("head"),
+           "Byte at which its scales begin.");
   Record<KvCacheLayout>(m, "KvCacheLayout", "The bytes of a key-value cache.")
       .field("k", &KvCacheLayout::k, "K.")
       .field("v", &KvCacheLayout::v, "V.")

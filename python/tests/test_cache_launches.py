@@ -64,6 +64,23 @@ def test_the_layout_of_a_cache(heddle):
     assert caught.value.code == "kv.operation"
 
 
+def test_places_that_a_cache_does_not_have(heddle):
+    k = heddle.kv_cache_layout(append_spec()).k
+    for call, words in ((lambda: k.code_bytes(10, 0), "page_tokens"),
+                        (lambda: k.code_bytes(-1, 64), "pages"),
+                        (lambda: k.scale_bytes(1, -64), "page_tokens"),
+                        (lambda: k.code_bytes(2**31 - 1, 2**31 - 1), "address"),
+                        (lambda: k.residual_bytes(-1), "slots"),
+                        (lambda: k.code_offset(-1, PAGE, 0, 0), "page"),
+                        (lambda: k.code_offset(0, PAGE, PAGE, 0), "token"),
+                        (lambda: k.code_offset(0, PAGE, 0, KV_HEADS), "head"),
+                        (lambda: k.scale_offset(0, PAGE, 0, -1), "head")):
+        refuse(heddle, call, "kv.layout", words)
+    assert k.code_bytes(0, PAGE) == k.residual_bytes(0) == k.code_offset(0, PAGE, 0, 0) == 0
+    last = k.code_offset(PAGES - 1, PAGE, PAGE - 1, KV_HEADS - 1)
+    assert last == k.code_bytes(PAGES, PAGE) - k.row_bytes
+
+
 def test_kv_append_launches(heddle, driver, runtime):
     spec = append_spec()
     kernel = runtime.kernel(spec)
