@@ -14,6 +14,7 @@
 #include "checkpoint/output/packed_file.h"
 #include "generator/null_byte.h"
 #include "generator/spec/document.h"
+#include "generator/target/check_target.h"
 #include "heddle/checkpoint.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -43,6 +44,7 @@ const std::string& checked(const std::string& path) {
 }
 
 ConfigRequest request_of(const CheckpointOptions& options) {
+  check_arch(options.arch);
   return {options.engine_rotates, options.activation_bits, options.arch};
 }
 

@@ -4,6 +4,7 @@
 #include "generator/model/family_table.h"
 #include "generator/model/read_quantization.h"
 #include "generator/spec/error_place.h"
+#include "generator/target/check_target.h"
 
 namespace heddle {
 namespace {
@@ -40,7 +41,9 @@ ConfigDocuments::ConfigDocuments(const ModelConfigTexts& texts, Findings& findin
       config_(read_object(texts.config, findings)),
       hf_quant_config_(read_object_beside("hf_quant_config.json", texts.hf_quant_config, findings)),
       quantize_config_(
-          read_object_beside("quantize_config.json", texts.quantize_config, findings)) {}
+          read_object_beside("quantize_config.json", texts.quantize_config, findings)) {
+  check_arch(texts.arch);
+}
 
 ConfigReader ConfigDocuments::language() const {
   ConfigReader root = config();

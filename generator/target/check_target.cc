@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "generator/target/facts.h"
+
 namespace heddle {
 namespace {
 
@@ -66,6 +68,20 @@ void check_target(const Target& target) {
   if (problems.empty()) return;
   for (Problem& problem : problems) problem.pointer = "target: " + problem.pointer;
   throw Error(ErrorCategory::kUsage, "target.invalid", std::move(problems));
+}
+
+void check_arch(int arch) {
+  constexpr int kLargest = 999;
+  std::string allowed;
+  int newest = 0;
+  for (const ArchitectureFacts& facts : architecture_facts()) {
+    if (facts.arch == arch) return;
+    newest = std::max(newest, facts.arch);
+    allowed += fmt::format(", {}", facts.arch);
+  }
+  if (arch == 0 || (arch > newest && arch <= kLargest)) return;
+  throw Error(ErrorCategory::kUsage, "target.arch",
+              fmt::format("arch = {} is that of no target; allowed: 0 (any){}", arch, allowed));
 }
 
 }  // namespace heddle

@@ -41,6 +41,10 @@ std::vector<Problem> target_problems(const Target& target);
 // Throws Error(kUsage, "target.invalid") with all of them.
 void check_target(const Target& target);
 
+// Throws Error(kUsage, "target.arch") for an architecture, 10 * major + minor, that is neither 0,
+// which is any, nor one of a known target, nor one of a GPU that is newer than all of these.
+void check_arch(int arch);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_TARGET_CHECK_TARGET_H_

@@ -199,3 +199,6 @@ def test_activations_of_eight_bits_follow_the_model_and_the_gpu(heddle, config):
     assert activation(arch=80) == activation(activation_bits=16) == "fp16"
     with pytest.raises(heddle.UsageError):
         activation(activation_bits=8)
+    for arch in (-1, 91, 10**9):
+        with pytest.raises(heddle.UsageError, match=f"arch = {arch} is that of no target"):
+            activation(arch=arch)

@@ -93,6 +93,14 @@ TEST(CApiCheckpoint, TakesTheReadersOptions) {
   }
   heddle_checkpoint_options options = default_options();
   CheckpointOptions same;
+  for (const int arch : {-1, 91, 12345678}) {
+    options.arch = arch;
+    heddle_checkpoint* refused = nullptr;
+    EXPECT_EQ(heddle_checkpoint_create(kFolder.data(), kFolder.size(), &options, &refused),
+              HEDDLE_ERROR_USAGE);
+    EXPECT_NE(std::string(heddle_error_message()).find("is that of no target"), std::string::npos);
+  }
+  options.arch = 0;
   options.config = testing::text_of(config);
   options.keep = &pattern;
   options.keep_count = 1;
