@@ -56,7 +56,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool boolean(bool /*value*/) override { return unexpected("a boolean"); }
   bool number_integer(std::int64_t value) override {
     // The parser gives integers without a sign to number_unsigned.
-    return fail(fmt::format("{} is negative: {}", where(), value));
+    if (state_ != State::kShape && state_ != State::kOffsets) return unexpected("a number");
+    const char* const field = state_ == State::kShape ? "shape" : "data_offsets";
+    return fail(fmt::format("{} has a negative number in its {}: {}", where(), field, value));
   }
   bool number_unsigned(std::uint64_t value) override {
     if (state_ == State::kShape) {

@@ -1,10 +1,17 @@
 #include "generator/spec/findings.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle {
 
 void Findings::add(std::string_view what, Problem problem) {
+  // Several readers of one field find the same.
+  const auto is_same = [&](const Problem& known) {
+    return known.pointer == problem.pointer && known.message == problem.message &&
+           known.value == problem.value && known.allowed == problem.allowed;
+  };
+  if (!full() && std::any_of(problems_.begin(), problems_.end(), is_same)) return;
   const std::string code = area_ + "." + std::string(what);
   if (problems_.empty()) {
     code_ = code;

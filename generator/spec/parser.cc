@@ -94,7 +94,7 @@ class Parser {
       if (holds(table_, field.no_field_where, object_)) no_such_field(field, *given);
     } else if (holds(table_, field.implied_where, object_)) {
       set(field, field.implied);
-    } else if (field.required) {
+    } else if (field.required && !is_misspelt(field)) {
       findings_.add("missing_field", {std::string(field.pointer), "the field is required", "",
                                       allowed_text(table_, field), ""});
     }
@@ -211,13 +211,22 @@ class Parser {
       allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
     std::string hint = belongs_at(key);
-    if (hint.empty()) hint = did_you_mean(key, here);
+    if (hint.empty()) {
+      hint = did_you_mean(key, here);
+      const std::vector<std::string_view> meant = near_misses(key, here);
+      if (meant.size() == 1) misspelt_.push_back(table_.find(parent, meant.front()));
+    }
     if (hint.empty()) {
       const std::vector<std::string_view> near = near_misses(key, anywhere);
       if (near.size() == 1) hint = did_you_mean(key, anywhere) + " " + belongs_at(near.front());
     }
     findings_.add("unknown_field", {child_pointer(parent, key), "the field is unknown",
                                     excerpt(node), std::move(allowed), std::move(hint)});
+  }
+
+  // Whether an unknown field is told to be this one.
+  bool is_misspelt(const Field& field) const {
+    return std::find(misspelt_.begin(), misspelt_.end(), &field) != misspelt_.end();
   }
 
   std::string belongs_at(std::string_view name) const {
@@ -264,6 +273,7 @@ class Parser {
   void* object_;
   std::string& name_;
   Findings& findings_;
+  std::vector<const Field*> misspelt_;
   std::vector<std::pair<const Field*, std::int64_t>> set_;
 };
 

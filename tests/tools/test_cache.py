@@ -42,6 +42,12 @@ class CacheTest(CommandTest):
                          {cut.name, closed.name})
         self.assertTrue(all(entry["why"] for entry in report["unreadable"]))
 
+    def test_layers_that_are_only_read_are_no_folder_to_list(self):
+        layers = f"ro:{self.folder / 'cache'}"
+        line = self.problem("cache", "list", "--cache", layers, code=2)
+        self.assertIn("name a folder without ro:", line)
+        self.assertNotIn("writable", line)
+
     def test_verify_and_heal(self):
         self.assertEqual(self.heddle_json("cache", "verify")["damaged"], 0)
         path = self.entry_files()[0]

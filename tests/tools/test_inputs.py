@@ -107,6 +107,38 @@ class BadInputTest(CommandTest):
                 with self.subTest(command=command, count=count):
                     line = self.problem(command, inline(), "--m", count, code=2)
                     self.assertLess(len(line), 200)
+        line = self.problem("bench", inline(), "--m", "9" * 20, code=2)
+        self.assertIn(f"from 1 to {2**63 - 1}", line)
+
+    def test_lists_with_empty_elements(self):
+        attention = ROOT / "examples/specs/decode-attention-int8-head.json"
+        for option, arguments in (("--m", ("explain", inline(), "--target", "h200")),
+                                  ("--loads", ("explain", attention, "--target", "h200")),
+                                  ("--targets", ("bundle", "create", "--specs", inline(), "-o",
+                                                 self.folder / "model.hdl")),
+                                  ("--batch", ("bench", inline(), "--step"))):
+            one = {"--loads": "1x100", "--targets": "h200"}.get(option, "1")
+            for text in (f"{one},,{one}", f"{one},", f",{one}"):
+                for given in ((option, text), (f"{option}={text}",)):
+                    with self.subTest(given):
+                        line = self.problem(*arguments, *given, code=2)
+                        self.assertIn(f'{option}: "{text}" has an empty element', line)
+
+    def test_loads_that_are_none(self):
+        attention = ROOT / "examples/specs/decode-attention-int8-head.json"
+        explain = ("explain", attention, "--target", "h200", "--loads")
+        self.assertIn("up to 16777216 tokens", self.problem(*explain, "1x16777217", code=2))
+        line = self.problem(*explain, "64x1-16384", code=2)
+        self.assertIn("write 64x16384", line)
+
+    def test_one_fault_has_one_line(self):
+        config = self.file("config.json", '{"model_type": 5}')
+        line = self.problem("build", config, *H200, code=2)
+        self.assertIn("/model_type", line)
+        spec = {**json.loads(inline()), "shpae": {"n": 256, "k": 512}}
+        del spec["shape"]
+        line = self.problem("plan", json.dumps(spec), "--target", "h200", code=2)
+        self.assertIn('did you mean "shape"?', line)
 
     def test_a_model_where_a_spec_is_wanted(self):
         model = ROOT / "examples/models/llama-3-8b-awq/config.json"

@@ -63,6 +63,11 @@ int parse_and_run(int argc, char** argv) {
     print_problem(complaint(app, error) + "; see " + named_command(app) + " --help");
     return kExitUsage;
   }
+  const std::string lists = complaint_of_lists(app, {argv + 1, argv + argc});
+  if (!lists.empty()) {
+    print_problem(lists + "; see " + named_command(app) + " --help");
+    return kExitUsage;
+  }
   return action();
 }
 

@@ -37,7 +37,7 @@ const std::map<std::string, std::string> kSays{
     {"side_2_63", "tensor \"layer.weight\" has a side of 9223372036854775808"},
     {"size_2_63", "tensor \"layer.weight\" has a shape of 2^63 bytes or more"},
     {"product_2_64", "tensor \"layer.weight\" has a shape of 2^63 bytes or more"},
-    {"negative_side", "tensor \"layer.weight\" is negative: -8"},
+    {"negative_side", "tensor \"layer.weight\" has a negative number in its shape: -8"},
     {"fraction", "tensor \"layer.weight\" has a fraction"},
     {"shape_and_offsets_differ", "tensor \"layer.weight\" is U8 [7], which are 7 bytes"},
     {"unknown_dtype", "tensor \"layer.weight\" has the unknown dtype \"Q4_0\""},

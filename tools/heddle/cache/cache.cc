@@ -51,7 +51,8 @@ DiskCache open_cache(const CacheCommandOptions& options) {
   std::string root = resolve_cache_roots(options.dir).writable;
   if (root.empty()) {
     throw Error(ErrorCategory::kUsage, "tool.no_cache_dir",
-                "no writable cache folder: name one with --cache or HEDDLE_CACHE");
+                "heddle cache is of the folder that kernels are stored in, and there is none among "
+                "these layers: name a folder without ro:, as in --cache DIR or HEDDLE_CACHE=DIR");
   }
   DiskCacheOptions disk;
   disk.root = root;

@@ -39,9 +39,9 @@ AttentionLoad parse_attention_load(const std::string& text) {
   if (parse(text, &load)) return load;
   throw Error(
       ErrorCategory::kUsage, "tool.load",
-      fmt::format("\"{}\" is no load; write up to {} sequences of some length as 64x8192, or "
+      fmt::format("\"{}\" is no load; write up to {} sequences of up to {} tokens as 64x8192, or "
                   "of lengths drawn from a range as 64x1-16384",
-                  text, device::kMostSequences));
+                  text, device::kMostSequences, kMostLength));
 }
 
 std::vector<AttentionLoad> parse_attention_loads(const std::vector<std::string>& texts) {

@@ -32,8 +32,11 @@ std::vector<LaunchSize> launch_sizes(const Spec& spec, const std::vector<std::in
   for (const std::int64_t one : m) sizes.push_back({one});
   for (const AttentionLoad& load : parse_attention_loads(loads)) {
     if (load.shortest != 0) {
-      throw Error(ErrorCategory::kUsage, "tool.load",
-                  "lengths are drawn from a range where loads are timed alone, without --sweep");
+      throw Error(
+          ErrorCategory::kUsage, "tool.load",
+          fmt::format("--loads {}x{}-{} is a range of lengths, and a kernel is chosen for "
+                      "one: write {}x{}; lengths are drawn by heddle bench, without --sweep",
+                      load.sequences, load.shortest, load.length, load.sequences, load.length));
     }
     sizes.push_back({load.length, load.sequences});
     operation_of(spec).check_size(spec.fields(), sizes.back());

@@ -143,4 +143,26 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   return one_line(error.what());
 }
 
+std::string complaint_of_lists(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const CLI::Option* option = nullptr;  // that the words belong to, if it takes a list
+  for (const std::string& word : words) {
+    std::string_view value = word;
+    if (word.starts_with("--")) {
+      const std::size_t equal = std::min(word.find('='), word.size());
+      option = command->get_option_no_throw(word.substr(0, equal));
+      value = value.substr(std::min(equal + 1, word.size()));
+    }
+    if (option == nullptr || option->get_delimiter() == '\0') continue;
+    const std::string comma(1, option->get_delimiter());
+    if (value.find(comma + comma) == value.npos && !value.starts_with(comma) &&
+        !value.ends_with(comma)) {
+      continue;
+    }
+    return fmt::format("{}: \"{}\" has an empty element", option->get_name(), value);
+  }
+  return {};
+}
+
 }  // namespace heddle

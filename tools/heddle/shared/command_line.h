@@ -25,6 +25,10 @@ std::string help_of_words(const CLI::App& app, const std::vector<std::string>& w
 // What is wrong, in a line without its end, with the command or option that may have been meant.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
+// The list in the words of the command line that has an empty element, which the parser drops:
+// "--m: \"1,,2\" has an empty element"; empty: there is none. The words are parsed already.
+std::string complaint_of_lists(const CLI::App& app, const std::vector<std::string>& words);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_HEDDLE_SHARED_COMMAND_LINE_H_

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <limits>
 #include <system_error>
 
 #include "cache/cache_roots.h"
@@ -23,7 +24,8 @@ std::string count_problem(const std::string& text) {
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error == std::errc{} && end == last && value > 0) return "";
-  return fmt::format("takes whole numbers from 1 on, not \"{}\"", text);
+  return fmt::format("takes whole numbers from 1 to {}, not \"{}\"",
+                     std::numeric_limits<std::int64_t>::max(), text);
 }
 
 // The name of a check that lets all pass and marks the option.
