@@ -224,7 +224,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kPathWords,
      .slot = slot<&GemmSpec::path>(),
-     .doc = "GPU generation whose instructions are used; auto: the target's"},
+     .doc = "GPU generation whose instructions are used; auto: any that the target has"},
 });
 
 constexpr auto kGemmFields = join_fields(
