@@ -147,7 +147,9 @@ std::vector<BuildResult> Runtime::find(const std::vector<Source>& sources) {
   return impl_->builder.find(sources);
 }
 
-Target Runtime::device_target(int ordinal) { return target_of_device(cuda::device_at_hand(ordinal)); }
+Target Runtime::device_target(int ordinal) {
+  return target_of_device(cuda::device_at_hand(ordinal));
+}
 
 bool Runtime::has_device(std::string* why_not) {
   const cuda::Driver* cu = cuda::try_driver(why_not);

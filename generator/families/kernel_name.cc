@@ -66,8 +66,7 @@ std::string gemm_kernel_name(const GemmSpec& spec, const MRange& m, std::string_
   }
   if (spec.epilogue.residual) name += "_residual";
   if (!any_shape.empty()) return fmt::format("{}{}{}", name, kOfAnyShape, any_shape);
-  return fmt::format("{}{}m{}_{}", name, gemm_name_shape(spec.shape.n, spec.shape.k),
-                     m.min, m.max);
+  return fmt::format("{}{}m{}_{}", name, gemm_name_shape(spec.shape.n, spec.shape.k), m.min, m.max);
 }
 
 }  // namespace heddle

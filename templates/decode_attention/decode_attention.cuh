@@ -12,8 +12,8 @@
 // of a scheduler, so codes of 4 bits are bound by instructions where few warps run. Shared memory:
 // each byte is written and read once; a stage of a warp's ring has 8.3 KB in 8 bits, so that two
 // blocks of four warps with three stages fill an SM. Registers: what the SM's blocks
-// leave a thread, 128 to 255; large heads keep Q in shared memory. Short sequences are bound by a chain of trips to the L2 cache instead:
-// lengths, pages, tiles, the exchange of partial results.
+// leave a thread, 128 to 255; large heads keep Q in shared memory. Short sequences are bound by a
+// chain of trips to the L2 cache instead: lengths, pages, tiles, the exchange of partial results.
 //
 // Roles, with the shared steps of attention/. A warp works for itself: it fetches tiles of 32
 // tokens into its ring (fetch.cuh), multiplies them with Q (query.cuh, scores.cuh, channel.cuh),

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "generator/decode/requests.h"
-#include "generator/operations/kernel_argument.h"
 #include "generator/operations/gemm/gemm.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "tests/byte_gemm.h"

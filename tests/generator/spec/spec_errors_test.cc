@@ -8,14 +8,14 @@ namespace heddle {
 namespace {
 
 TEST(SpecErrors, AllAtOnce) {
-  const Error error =
-      parse_error(R"({"heddle":2,"op":"gemm","shape":{"n":"x"},"weight":{"bits":4,"group_sise":128},)"
-                  R"("activation":{"dtype":"fp61"}})");
+  const Error error = parse_error(
+      R"({"heddle":2,"op":"gemm","shape":{"n":"x"},"weight":{"bits":4,"group_sise":128},)"
+      R"("activation":{"dtype":"fp61"}})");
   std::vector<std::string> found;
   for (const Problem& problem : error.problems()) found.push_back(problem.pointer);
   std::sort(found.begin(), found.end());
-  EXPECT_EQ(found, (std::vector<std::string>{"/activation/dtype", "/heddle", "/shape/k",
-                                             "/shape/n", "/weight/group_sise"}));
+  EXPECT_EQ(found, (std::vector<std::string>{"/activation/dtype", "/heddle", "/shape/k", "/shape/n",
+                                             "/weight/group_sise"}));
   EXPECT_EQ(error.code(), "spec.invalid");
 }
 

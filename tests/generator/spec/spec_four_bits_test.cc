@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "generator/decode/decode_plan.h"
-#include "generator/operations/kernel_argument.h"
 #include "generator/operations/gemm/gemm.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/operations/weight_ops/weight_ops.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"

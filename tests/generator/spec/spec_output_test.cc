@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "generator/operations/kernel_argument.h"
 #include "generator/operations/gemm/gemm.h"
+#include "generator/operations/kernel_argument.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "tests/byte_gemm.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gemv/config.h"
-#include "generator/operations/kernel_argument.h"
 #include "generator/families/registry.h"
+#include "generator/operations/kernel_argument.h"
 #include "generator/planner/serving.h"
 #include "tests/generator/planner/gemm_plans.h"
 

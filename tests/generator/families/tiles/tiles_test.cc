@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "generator/operations/kernel_argument.h"
 #include "generator/families/shared_memory.h"
+#include "generator/operations/kernel_argument.h"
 #include "tests/generator/planner/gemm_plans.h"
 
 namespace heddle {

@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "generator/operations/kernel_argument.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
+#include "generator/operations/kernel_argument.h"
 #include "tests/generator/planner/gemm_plans.h"
 #include "tests/planned_kernel.h"
 

@@ -5,10 +5,10 @@
 #include <random>
 
 #include "checkpoint/codes/half_convert.h"
+#include "generator/decode/decode_plan.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/requests.h"
 #include "generator/layout/groups.h"
-#include "generator/decode/decode_plan.h"
 #include "tools/gpu_harness/numbers/random_weights.h"
 #include "tools/gpu_harness/numbers/stored_scale.h"
 
