@@ -166,7 +166,8 @@ HEDDLE_EXPORT std::string kv_block_from_words(std::string_view words);
 
 // kv_append and decode_attention for each kind of attention of the model's layers. `kv`: JSON, a
 // spec's kv block; the config need not be quantised. Throws as model_from_config() and
-// Spec::parse() do.
+// Spec::parse() do, and Error(kSpec, "model.impossible_cache") for a block that no GPU's kernels
+// take.
 HEDDLE_EXPORT Model cache_model_from_config(std::string_view json, std::string_view kv);
 
 }  // namespace heddle
