@@ -24,7 +24,7 @@ void add_as_wgmma(std::vector<ByteTilesCase>* cases) {
   for (const char* name : {"LongStages", "ZeroPoints", "Around", "Fp16Scales", "Fp32Output"}) {
     const auto one = std::find_if(all.begin(), all.end(),
                                   [&](const WgmmaCase& wgmma) { return wgmma.name == name; });
-    ByteTilesCase same{"AsWgmma" + one->name, one->spec,
+    ByteTilesCase same{{"AsWgmma" + one->name, one->spec},
                        static_cast<std::size_t>(one - all.begin())};
     same.spec.path = Path::kAmpere;
     same.spec.tile = square_byte_tile();
@@ -42,7 +42,7 @@ std::vector<ByteTilesCase> make_byte_tiles_cases() {
     spec.shape.m_max = m_max;
     spec.tile = tile;
     spec.path = Path::kAmpere;
-    cases.push_back({std::move(name), spec});
+    cases.push_back({{std::move(name), spec}});
     return cases.back().spec;
   };
   // Ends of N inside of a tile and of a row block, of K inside of a chunk and of a stage; fewer

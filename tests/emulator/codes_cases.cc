@@ -45,16 +45,16 @@ CodesCase case_of(Case one) {
 std::vector<CodesCase> make_codes_cases() {
   std::vector<CodesCase> cases;
   const auto add_gemv = [&](std::string name, std::string label, GemmSpec spec) {
-    cases.push_back(case_of(GemvCase{std::move(name), std::move(spec), std::move(label)}));
+    cases.push_back(case_of(GemvCase{{std::move(name), std::move(spec)}, std::move(label)}));
   };
   const auto add_stream = [&](std::string name, GemmSpec spec, int split) {
     spec.path = Path::kHopper;
     if (split != 1) spec.tile.split_k = split;
-    cases.push_back(case_of(StreamCase{std::move(name), std::move(spec), 6}));
+    cases.push_back(case_of(StreamCase{{std::move(name), std::move(spec)}, 6}));
   };
   const auto add_tiles = [&](std::string name, GemmSpec spec) {
     spec.path = Path::kAmpere;
-    cases.push_back(case_of(MmaCase{std::move(name), std::move(spec)}));
+    cases.push_back(case_of(MmaCase{{std::move(name), std::move(spec)}}));
   };
   add_gemv("Gemv", "warps 5 ahead 2 split 1", codes_gemm(40, 1056, 1, 1, kInt8));
   add_gemv("GemvGatedSplit", "warps 4 ahead 2 split 2",

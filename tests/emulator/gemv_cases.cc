@@ -21,7 +21,7 @@ std::vector<GemvCase> make_gemv_cases() {
   constexpr auto kNone = ZeroPoint::kNone;
   std::vector<GemvCase> cases;
   const auto add = [&](std::string name, std::string label, GemmSpec spec) -> GemmSpec& {
-    cases.push_back({std::move(name), std::move(spec), std::move(label)});
+    cases.push_back({{std::move(name), std::move(spec)}, std::move(label)});
     return cases.back().spec;
   };
   // Ends of N inside of a row block, of K inside of a chunk; one chunk to a warp and several, as

@@ -40,7 +40,7 @@ std::vector<MmaCase> make_mma_cases() {
   constexpr auto kNone = ZeroPoint::kNone;
   std::vector<MmaCase> cases;
   const auto add = [&](std::string name, GemmSpec spec) -> GemmSpec& {
-    cases.push_back({std::move(name), std::move(spec)});
+    cases.push_back({{std::move(name), std::move(spec)}});
     return cases.back().spec;
   };
   // Ends of N inside of a tile and of a row block, of K inside of a chunk and of a stage; fewer

@@ -25,7 +25,7 @@ class StreamBytesCases {
                                : is_bulk                       ? TokenValues::kFp8InLoop
                                                                : TokenValues::kFp8OnTheWay;
     cases.push_back(
-        {{std::move(name), std::move(spec), split > 2 ? 9 : 4}, values, is_bulk, std::nullopt});
+        {{{std::move(name), std::move(spec)}, split > 2 ? 9 : 4}, values, is_bulk, std::nullopt});
     return cases.back().spec;
   }
   // A case of before whose tokens come through registers.

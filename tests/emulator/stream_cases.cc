@@ -22,7 +22,7 @@ std::vector<StreamCase> make_stream_cases() {
   constexpr auto kNone = ZeroPoint::kNone;
   std::vector<StreamCase> cases;
   const auto add = [&](std::string name, GemmSpec spec, int sm_count) -> GemmSpec& {
-    cases.push_back({std::move(name), std::move(spec), sm_count});
+    cases.push_back({{std::move(name), std::move(spec)}, sm_count});
     return cases.back().spec;
   };
   // Ends of N inside of a row block, of K inside of a stage and inside of a chunk; fewer chunks

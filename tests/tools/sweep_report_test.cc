@@ -61,7 +61,7 @@ TEST(SweepReport, Json) {
   Sweep sweep = sweep_of(report_of_times({12, 15, 10}));
   sweep.predicted_us = {11, 16, 9};
   sweep.labels = {"first", "second", "third"};
-  sweep.launch_json = {{"m", 16}};
+  sweep.launch_json = R"({"m":16})";
   const nlohmann::ordered_json json = sweep_json(sweep);
   EXPECT_EQ(json["m"], 16);
   EXPECT_EQ(json["candidates"], 3);

@@ -11,6 +11,7 @@ constexpr unsigned char kAnyByte = 0x35;
 
 std::vector<const DeviceBuffer*> pointers_to(const std::vector<DeviceBuffer>& buffers) {
   std::vector<const DeviceBuffer*> pointers;
+  pointers.reserve(buffers.size());
   for (const DeviceBuffer& buffer : buffers) pointers.push_back(&buffer);
   return pointers;
 }

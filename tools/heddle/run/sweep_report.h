@@ -14,7 +14,7 @@ namespace heddle {
 // All candidates for one launch.
 struct Sweep {
   std::string launch;  // "M = 16"
-  nlohmann::ordered_json launch_json;
+  std::string launch_json = "{}";
   double read_tb_per_s = 0;
   PlanTime chosen;             // by the planner
   std::vector<PlanTime> rows;  // the fastest first, the chosen one among them; see settle()
