@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
-#include <system_error>
 
+#include "cache/file_io.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -16,13 +15,6 @@ namespace {
 constexpr std::size_t kMarkLength = 3;  // "rw:", "ro:"
 
 bool is_mark(std::string_view text) { return text.starts_with("rw:") || text.starts_with("ro:"); }
-
-// So that a later chdir() does not move the cache.
-std::string absolute(std::string_view dir) {
-  std::error_code error;
-  const auto path = std::filesystem::absolute(dir, error);
-  return error ? std::string(dir) : path.string();
-}
 
 // Where the first layer ends: at the colon before the next mark, else at the end.
 std::size_t layer_end(std::string_view list) {
@@ -78,7 +70,7 @@ CacheRoots parse_cache_roots(std::string_view text) {
   CacheRoots roots;
   if (!is_mark(text)) {
     check_no_mark(text);
-    if (!text.empty()) roots.writable = absolute(text);
+    if (!text.empty()) roots.writable = absolute_path(text);
     return roots;
   }
   for (std::string_view rest = text; !rest.empty();) {
@@ -87,9 +79,9 @@ CacheRoots parse_cache_roots(std::string_view text) {
     if (path.empty()) refuse(text, "a layer has no path");
     check_marks_in(text, path);
     if (rest.starts_with("ro:")) {
-      roots.read_only.push_back(absolute(path));
+      roots.read_only.push_back(absolute_path(path));
     } else if (roots.writable.empty()) {
-      roots.writable = absolute(path);
+      roots.writable = absolute_path(path);
     } else {
       refuse(text, "only one layer can be rw");
     }

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "cache/digest.h"
@@ -46,6 +48,12 @@ std::string temporary_name(FileSystem& files, const std::string& stem) {
   const std::uint64_t seed[] = {static_cast<std::uint64_t>(::getpid()), counter.fetch_add(1),
                                 static_cast<std::uint64_t>(files.now_ns())};
   return stem + "." + hex(digest(seed, sizeof seed)).substr(0, 16) + kTemporarySuffix;
+}
+
+std::string absolute_path(std::string_view path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? std::string(path) : absolute.string();
 }
 
 FileContent open_trusted(FileSystem& files, int folder, const std::string& path,

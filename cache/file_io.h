@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cache/bytes.h"
 #include "cache/file_system.h"
@@ -41,6 +42,10 @@ struct Trust {
   uid_t user = 0;
   bool shared = false;  // a read-only layer: files may also be of root, and have hard links
 };
+
+// The same file whatever folder the process changes to later; as it is where the working folder
+// cannot be told.
+std::string absolute_path(std::string_view path);
 
 // Opens and stats without reading: fd and info are set for kOk.
 FileContent open_trusted(FileSystem& files, int folder, const std::string& path,

@@ -203,6 +203,14 @@ int NewFile::publish() {
   return 0;
 }
 
+int write_new_file(const std::string& path, mode_t mode, std::span<const char> content) {
+  NewFile file(path);
+  int error = file.open(mode);
+  if (error == 0) error = file.write(0, content.data(), content.size());
+  if (error == 0) error = file.publish();
+  return error;
+}
+
 bool is_storage_error(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,9 @@ class NewFile {
   std::string temporary_;  // in the folder, empty where there is none
   ListedFile listed_;
 };
+
+// A whole file, as NewFile makes it: 0 or -errno.
+int write_new_file(const std::string& path, mode_t mode, std::span<const char> content);
 
 // Whether the disk is full or failing or the file is larger than it may be: no fault of its name.
 bool is_storage_error(int error);

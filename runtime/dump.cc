@@ -19,13 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kDumpMode = 0666;  // less the umask
 
-// So that a later chdir() does not move it.
 std::string dump_folder(const Environment& environment) {
   const char* const value = environment("HEDDLE_DUMP");
-  if (value == nullptr || *value == '\0') return {};
-  std::error_code error;
-  const fs::path path = fs::absolute(value, error);
-  return error ? value : path.string();
+  return value == nullptr || *value == '\0' ? std::string() : absolute_path(value);
 }
 
 [[noreturn]] void refuse_dump(const std::string& path, const std::string& why, bool no_room) {
@@ -37,10 +33,7 @@ std::string dump_folder(const Environment& environment) {
 
 void write_stage(const fs::path& folder, const char* name, std::span<const char> content) {
   const std::string path = (folder / name).string();
-  NewFile file(path);
-  int error = file.open(kDumpMode);
-  if (error == 0) error = file.write(0, content.data(), content.size());
-  if (error == 0) error = file.publish();
+  const int error = write_new_file(path, kDumpMode, content);
   if (error < 0) refuse_dump(path, new_file_error_text(-error), is_storage_error(-error));
 }
 

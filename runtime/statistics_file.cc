@@ -6,11 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <mutex>
 #include <string>
-#include <system_error>
 
+#include "cache/file_io.h"
 #include "cache/new_file.h"
 #include "heddle/error.h"
 #include "heddle/statistics.h"
@@ -34,10 +33,7 @@ StatisticsFile& statistics_file() {
 
 void write_statistics(const std::string& path) {
   const std::string text = statistics_to_json(statistics()) + '\n';
-  NewFile file(path);
-  int error = file.open(kStatisticsMode);
-  if (error == 0) error = file.write(0, text.data(), text.size());
-  if (error == 0) error = file.publish();
+  const int error = write_new_file(path, kStatisticsMode, text);
   if (error == 0) return;
   throw Error(ErrorCategory::kFile,
               is_storage_error(-error) ? "statistics.unfinished" : "statistics.unwritable",
@@ -56,13 +52,9 @@ void write_at_exit() {
   }
 }
 
-// So that a later chdir() does not move it.
 std::string statistics_path(const Environment& environment) {
   const char* const value = environment("HEDDLE_STATS");
-  if (value == nullptr || *value == '\0') return {};
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::absolute(value, error);
-  return error ? value : path.string();
+  return value == nullptr || *value == '\0' ? std::string() : absolute_path(value);
 }
 
 }  // namespace

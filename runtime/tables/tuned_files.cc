@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "cache/file_io.h"
@@ -20,13 +18,6 @@ namespace {
 constexpr std::string_view kNone = "none";
 // More than any table that could be read.
 constexpr std::size_t kMostBytes = std::size_t{17} << 20;
-
-// So that a later chdir() does not make it another file.
-std::string absolute(std::string_view name) {
-  std::error_code error;
-  const auto path = std::filesystem::absolute(name, error);
-  return error ? std::string(name) : path.string();
-}
 
 }  // namespace
 
@@ -79,7 +70,7 @@ TunedFiles::List TunedFiles::parse(std::string_view text) {
     if (is_first && name == kNone) {
       list.with_others = false;
     } else {
-      list.files.push_back(absolute(name));
+      list.files.push_back(absolute_path(name));
     }
     if (name.size() == text.size()) return list;
     text.remove_prefix(name.size() + 1);
