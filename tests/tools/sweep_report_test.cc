@@ -61,8 +61,7 @@ TEST(SweepReport, Json) {
   Sweep sweep = sweep_of(report_of_times({12, 15, 10}));
   sweep.predicted_us = {11, 16, 9};
   sweep.labels = {"first", "second", "third"};
-  sweep.launch_json = R"({"m":16})";
-  const nlohmann::ordered_json json = sweep_json(sweep);
+  const nlohmann::ordered_json json = sweep_json(sweep, {{"m", 16}});
   EXPECT_EQ(json["m"], 16);
   EXPECT_EQ(json["candidates"], 3);
   EXPECT_DOUBLE_EQ(json["times_best"].get<double>(), 1.2);

@@ -23,6 +23,7 @@
 #include "tools/heddle/run/sweep.h"
 #include "tools/heddle/shared/commands.h"
 #include "tools/heddle/shared/errors.h"
+#include "tools/heddle/shared/launch_text.h"
 #include "tools/heddle/shared/model_input.h"
 #include "tools/heddle/shared/model_remarks.h"
 #include "tools/heddle/shared/options.h"
@@ -107,7 +108,7 @@ int run_sweep(const BenchCommand& options, const Spec& spec) {
     const Sweep sweep = sweep_at(runtime, candidates, size,
                                  budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}));
     if (options.json) {
-      documents.push_back(sweep_json(sweep));
+      documents.push_back(sweep_json(sweep, launch_json(spec, size)));
     } else {
       print(sweep_text(sweep, kSweepRows));
       flush_output();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
 #include "generator/planner/choose.h"
@@ -48,7 +47,6 @@ Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates,
   const Harness& harness = harness_of(plans.front().spec);
   Sweep sweep = sweep_of(harness.time_plans(runtime, plans, size, options));
   sweep.launch = launch_text(plans.front().spec, size);
-  sweep.launch_json = launch_json(plans.front().spec, size).dump();
   for (const CandidatePlan& one : candidates) {
     sweep.predicted_us.push_back(one.us);
     sweep.labels.push_back(kernel_label(one.plan.kernels.front()));

@@ -67,10 +67,10 @@ void settle(const std::vector<std::size_t>& finalists, const PlanTimes& report, 
                    });
 }
 
-nlohmann::ordered_json sweep_json(const Sweep& sweep) {
+nlohmann::ordered_json sweep_json(const Sweep& sweep, const nlohmann::ordered_json& launch) {
   auto rows = nlohmann::ordered_json::array();
   for (const PlanTime& row : sweep.rows) rows.push_back(row_json(sweep, row));
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(sweep.launch_json);
+  nlohmann::ordered_json json = launch;
   json["read_tb_per_s"] = sweep.read_tb_per_s;
   json["candidates"] = sweep.rows.size();
   json["times_best"] = sweep.times_best();

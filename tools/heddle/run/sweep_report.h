@@ -14,7 +14,6 @@ namespace heddle {
 // All candidates for one launch.
 struct Sweep {
   std::string launch;  // "M = 16"
-  std::string launch_json = "{}";
   double read_tb_per_s = 0;
   PlanTime chosen;             // by the planner
   std::vector<PlanTime> rows;  // the fastest first, the chosen one among them; see settle()
@@ -35,7 +34,8 @@ std::vector<std::size_t> finalists(const Sweep& sweep, std::size_t count);
 // of its times; they come first in `rows`, the fastest of them foremost.
 void settle(const std::vector<std::size_t>& finalists, const PlanTimes& report, Sweep* sweep);
 
-nlohmann::ordered_json sweep_json(const Sweep& sweep);
+// `launch`: as launch_json() tells it.
+nlohmann::ordered_json sweep_json(const Sweep& sweep, const nlohmann::ordered_json& launch);
 // The `top` fastest and the chosen one.
 std::string sweep_text(const Sweep& sweep, std::size_t top);
 
