@@ -6,11 +6,14 @@ function(heddle_embed function header)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE globs)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${globs})
   list(JOIN ARGN "," patterns)
+  # Changes with the files that there are: one that goes makes nothing newer.
+  set(file_list ${output}.files)
+  file(GENERATE OUTPUT ${file_list} CONTENT "${files}\n")
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR} -DPATTERNS=${patterns}
             -DHEADER=${header} -DFUNCTION=${function} -DOUTPUT=${output} -P ${script}
-    DEPENDS ${files} ${script}
+    DEPENDS ${files} ${file_list} ${script}
     VERBATIM)
   add_custom_target(heddle_${function} DEPENDS ${output})
   add_dependencies(heddle_core heddle_${function})
