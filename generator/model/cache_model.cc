@@ -7,14 +7,12 @@
 #include "generator/model/cache_heads.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
+#include "generator/model/impossible_cache.h"
 #include "generator/model/model_block.h"
-#include "generator/operations/operation.h"
-#include "generator/planner/serving.h"
 #include "generator/spec/document.h"
 #include "generator/spec/findings.h"
 #include "heddle/error.h"
 #include "heddle/model.h"
-#include "heddle/target.h"
 
 namespace heddle {
 namespace {
@@ -36,36 +34,9 @@ KvSpec read_kv(const KvShape& shape, DType dtype, std::string_view kv) {
   return Spec::parse(json).kv();
 }
 
-bool is_of_block(const Problem& problem) {
-  return problem.pointer == "/kv" || problem.pointer.rfind("/kv/", 0) == 0;
-}
-
 // Whether the error is of the kv block, which the user wrote, not the model.
 bool is_of_cache(const Error& error) {
-  return std::any_of(error.problems().begin(), error.problems().end(), is_of_block);
-}
-
-// Throws Error(kSpec) where no target has a kernel and the kv block alone is to blame: it
-// contradicts itself, or no kernel takes it with the model's heads. What else is wrong is left to
-// resolve().
-void refuse_block(const Spec& spec) {
-  std::vector<Problem> of_block;
-  const auto keep_if_of_block = [&](std::vector<Problem> problems) {
-    if (std::all_of(problems.begin(), problems.end(), is_of_block)) of_block = std::move(problems);
-  };
-  std::vector<Problem> contradictions = check_meaning(spec);
-  if (!contradictions.empty()) {
-    keep_if_of_block(std::move(contradictions));
-  } else {
-    for (const Target& target : known_targets()) {
-      std::vector<Problem> problems = refuse_pair(spec, target);
-      if (problems.empty()) return;
-      keep_if_of_block(std::move(problems));
-    }
-  }
-  if (!of_block.empty()) {
-    throw Error(ErrorCategory::kSpec, "model.impossible_cache", std::move(of_block));
-  }
+  return std::any_of(error.problems().begin(), error.problems().end(), is_of_kv_block);
 }
 
 // Why there is no kernel for attention whose spec was refused.
@@ -139,8 +110,8 @@ class CacheBuilder {
     const bool windowed = kind.attention.window != 0;
     Spec attention_spec = Spec::from_decode_attention(
         attention, windowed && several_ ? "decode_attention_window" : "decode_attention");
-    refuse_block(append_spec);
-    refuse_block(attention_spec);
+    refuse_impossible_cache(append_spec);
+    refuse_impossible_cache(attention_spec);
     add_kernel(std::move(append_spec), "k_cache + v_cache", kind);
     add_kernel(std::move(attention_spec), "attention", kind);
   }
