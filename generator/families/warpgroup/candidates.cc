@@ -185,23 +185,23 @@ class Candidates {
       // Two long stages are never better than more short ones.
       const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
       if (is_long && !spec_.tile.k && !spec_.tile.stages) continue;
-      add_sharings(choice);
+      add_sharings(choice, c);
       // Pairs of blocks gain from reading tokens once where tiles have many.
       const bool reads_much = m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128;
       if (target_.sm_count < kWgmmaCluster || !reads_much) continue;
       choice.cluster = kWgmmaCluster;
-      add_sharings(choice);
+      add_sharings(choice, make(choice));
     }
   }
 
   // Where a tile has all tokens of the range, its kernel is made for one way to share tiles: by
   // none, by pairs, or by way of the workspace. Others have all ways, and each launch takes one.
-  void add_sharings(Choice choice) {
+  // `parts`: what the choice makes, with TileSharing::kParts.
+  void add_sharings(Choice choice, const WarpgroupKernel& parts) {
     const auto with = [&](TileSharing sharing) {
       choice.sharing = sharing;
       return make(choice);
     };
-    const WarpgroupKernel parts = with(TileSharing::kParts);
     // In the workspace each warpgroup's sums meet by themselves, in pairs those of whole blocks.
     const bool may_meet = parts.has_own_groups();
     const bool one_way = parts.has_one_token_tile();
