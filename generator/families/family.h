@@ -144,9 +144,9 @@ class Family {
   // Launches whose ceil(size / step) is equal are alike; 0: they depend on more than the size.
   virtual std::int64_t size_step(const PlannedKernel& kernel) const noexcept;
 
-  // None of the three allocates behind the first call. Bytes of workspace that a launch with this
-  // size needs, where the size alone says it; 0: none, or max_workspace_bytes() whatever the size.
-  // Unless a family says otherwise, those of its counters and sums.
+  // None of the three allocates, but for the first call of a process. Bytes of workspace that a
+  // launch with this size needs, unless a family says otherwise those of its counters and sums. 0
+  // where none is needed, and where max_workspace_bytes() are, whatever the size.
   virtual std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                                       std::int64_t size) const noexcept;
   // The most that a launch needs, of all sizes that the kernel serves.

@@ -85,7 +85,7 @@ std::vector<Problem> GemmFamily::target_problems(const Spec& asked, const Target
 std::vector<Problem> GemmFamily::operand_problems(const Spec& asked, const Target& target) const {
   const GemmSpec& spec = asked.gemm();
   if (!spec.has_byte_activations() || lacks_fp8(spec, target)) return {};
-  return {{"/activation/dtype", "all but codes of 8 bits are values of 16",
+  return {{"/activation/dtype", "other families multiply values of 16 bits",
            in_quotes(to_string(spec.activation)),
            has_bf16(target) ? "\"fp16\", \"bf16\"" : "\"fp16\"", ""}};
 }

@@ -5,8 +5,7 @@
 //
 //   state  | final kernel | in the background | what launches get
 //   -------+--------------+-------------------+----------------------------------------------
-//   none   | none         | nothing           | nothing; request() of a spec that no call has
-//          |              |                   | prepared works for its own caller
+//   none   | none         | nothing           | nothing
 //   making | none         | queued or running | the stand-in
 //   failed | none         | has thrown        | the stand-in
 //   ready  | there        | nothing           | the final kernel; a capture keeps its stand-in
@@ -19,6 +18,7 @@
 //   the background has made the others                    | making       | ready  | finish()
 //   it throws, is cancelled, or the Runtime is destroyed  | making       | failed | State::result
 //
+// A request() in the state none is no event: its work is its caller's alone until finish().
 // Nothing leaves the state ready, whose kernel is the first that finish() is given. Where a call
 // has finished what the background is making, the background finds that and makes nothing.
 #ifndef HEDDLE_RUNTIME_PREPARE_KERNEL_TABLE_H_

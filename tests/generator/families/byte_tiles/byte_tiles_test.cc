@@ -117,7 +117,7 @@ TEST(ByteTiles, RefuseByName) {
       {four_bit_gemm(256, 512, DType::kInt8), "a100",
        "/weight/bits: byte_tiles: it multiplies weights of 8 bits, got 4; allowed: 8"},
       {four_bit_gemm(256, 512, DType::kInt8), "a100",
-       "/activation/dtype: all but codes of 8 bits are values of 16, got \"int8\"; allowed: "
+       "/activation/dtype: other families multiply values of 16 bits, got \"int8\"; allowed: "
        "\"fp16\""},
       {four_bit_gemm(256, 512, DType::kFp8E4m3), "b200",
        "/shape/m/1: byte_stream: it serves up to 16 tokens, got 65536; allowed: at most 16"},
