@@ -108,6 +108,10 @@ Spec Spec::from_row_transform(const RowTransformSpec& row_transform, std::string
   return SpecMaker::checked(Op::kRowTransform, row_transform, std::move(name));
 }
 
+Spec Spec::from_moe(const MoeSpec& moe, std::string name) {
+  return SpecMaker::checked(Op::kMoe, moe, std::move(name));
+}
+
 template <class Fields>
 const Fields* Spec::get_if() const noexcept {
   if (operation_of(op_).type() != typeid(Fields)) return nullptr;
@@ -119,6 +123,7 @@ template HEDDLE_EXPORT const WeightOpSpec* Spec::get_if() const noexcept;
 template HEDDLE_EXPORT const KvAppendSpec* Spec::get_if() const noexcept;
 template HEDDLE_EXPORT const DecodeAttentionSpec* Spec::get_if() const noexcept;
 template HEDDLE_EXPORT const RowTransformSpec* Spec::get_if() const noexcept;
+template HEDDLE_EXPORT const MoeSpec* Spec::get_if() const noexcept;
 
 void Spec::refuse_operation() const {
   throw Error(

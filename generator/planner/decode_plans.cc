@@ -10,12 +10,16 @@ namespace heddle {
 std::vector<SharedDecodePlan> decode_plans_of(const Plan& plan) {
   std::vector<SharedDecodePlan> plans;
   for (const PlannedKernel& kernel : plan.kernels) {
-    DecodePlan decode = kernel.family->decode_plan(plan, kernel);
-    if (decode.elements() == 0) continue;  // codes that are multiplied as they are
-    const auto is_same = [&decode](const DecodePlan& one) {
-      return one.result_exponent == decode.result_exponent;  // each has another one
-    };
-    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.emplace_back(std::move(decode));
+    for (DecodePlan& decode : kernel.family->decode_plans(plan, kernel)) {
+      if (decode.elements() == 0) continue;  // codes that are multiplied as they are
+      // Of one source each has another exponent.
+      const auto is_same = [&decode](const DecodePlan& one) {
+        return one.result_exponent == decode.result_exponent &&
+               one.request.bits == decode.request.bits && one.request.type == decode.request.type &&
+               one.request.zero_point == decode.request.zero_point;
+      };
+      if (std::none_of(plans.begin(), plans.end(), is_same)) plans.emplace_back(std::move(decode));
+    }
   }
   // The plan's own first, then those that leave a power of two to the scale, then those that scale,
   // then those to another type.

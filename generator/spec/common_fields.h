@@ -23,10 +23,43 @@ inline constexpr int kPlainWeightBits = 16;
 inline constexpr std::int64_t kAlsoBits[] = {kPlainWeightBits};
 // Weights that were not quantised: what there is of scales has no field then.
 inline constexpr std::string_view kTypesWithoutScales[] = {"fp16", "bf16"};
-inline constexpr Condition kWithoutScales{"/weight/type", kTypesWithoutScales};
 // Scales in two levels: those of groups are integers.
 inline constexpr std::string_view kTypesOfChannelScales[] = {"fp16", "bf16", "fp32"};
-inline constexpr Condition kInTwoLevels{"/weight/channel_scale", kTypesOfChannelScales};
+
+// A pointer as a template argument.
+template <std::size_t kSize>
+struct Pointer {
+  char text[kSize] = {};
+
+  constexpr Pointer(const char (&literal)[kSize]) {  // NOLINT(google-explicit-constructor)
+    for (std::size_t i = 0; i < kSize; ++i) text[i] = literal[i];
+  }
+};
+
+// The pointer of a member of the object `kObject`, "/weight" and "/bits", as static text.
+template <Pointer kObject, Pointer kMember>
+class MemberPointer {
+  static constexpr std::size_t kObjectSize = sizeof(kObject.text) - 1;
+  static constexpr std::size_t kSize = kObjectSize + sizeof(kMember.text) - 1;
+  static constexpr std::array<char, kSize> kText = [] {
+    std::array<char, kSize> text{};
+    for (std::size_t i = 0; i < kSize; ++i) {
+      text[i] = i < kObjectSize ? kObject.text[i] : kMember.text[i - kObjectSize];
+    }
+    return text;
+  }();
+
+ public:
+  static constexpr std::string_view value{kText.data(), kText.size()};
+};
+
+// Conditions on the members of an object that has weights.
+template <Pointer kObject>
+inline constexpr Condition kWithoutScales{MemberPointer<kObject, "/type">::value,
+                                          kTypesWithoutScales};
+template <Pointer kObject>
+inline constexpr Condition kInTwoLevels{MemberPointer<kObject, "/channel_scale">::value,
+                                        kTypesOfChannelScales};
 
 // One array of all the parts' fields.
 template <std::size_t... kSizes>
@@ -98,95 +131,96 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
                               "the 16-bit side of the operation", dtype_doc);
 }
 
-// The object "weight", which is the member kWeight of the operation's struct. `scale_default`: the
-// field whose type the scales have where none is given.
-template <auto kWeight>
-constexpr std::array<Field, 12> weight_fields(std::string_view scale_default) {
+// The object at `kObject`, "/weight", which is the member kWeight of the operation's struct, or a
+// member of a member. `scale_default`: the field whose type the scales have where none is given.
+template <Pointer kObject, auto... kWeight>
+constexpr std::array<Field, 12> weight_fields(std::string_view scale_default,
+                                              std::string_view doc = "how W is quantised and stored") {
   return {
-      {{.pointer = "/weight",
+      {{.pointer = MemberPointer<kObject, "">::value,
         .kind = FieldKind::kObject,
         .required = true,
-        .doc = "how W is quantised and stored"},
-       {.pointer = "/weight/bits",
+        .doc = doc},
+       {.pointer = MemberPointer<kObject, "/bits">::value,
         .required = true,
         .min = 1,
         .max = 8,
         .also = kAlsoBits,
-        .implied_where = &kWithoutScales,
+        .implied_where = &kWithoutScales<kObject>,
         .implied = kPlainWeightBits,
-        .slot = slot<kWeight, &WeightSpec::bits>(),
+        .slot = slot<kWeight..., &WeightSpec::bits>(),
         .doc = "bits of one code; 16 with fp16 and bf16, where it may be left out"},
-       {.pointer = "/weight/type",
+       {.pointer = MemberPointer<kObject, "/type">::value,
         .kind = FieldKind::kWord,
         .words = kWeightTypeWords,
-        .slot = slot<kWeight, &WeightSpec::type>(),
+        .slot = slot<kWeight..., &WeightSpec::type>(),
         .doc = "uint: unsigned codes; int: two's complement; eXmY: floats with X exponent and Y "
                "mantissa bits; nf4: a table of 16 values; fp16, bf16: not quantised"},
-       {.pointer = "/weight/group_size",
+       {.pointer = MemberPointer<kObject, "/group_size">::value,
         .min = kGroupStep,
         .max = kLargestSide,
         .multiple = kGroupStep,
         .also = kSpecialGroups,
-        .no_field_where = &kWithoutScales,
-        .slot = slot<kWeight, &WeightSpec::group_size>(),
+        .no_field_where = &kWithoutScales<kObject>,
+        .slot = slot<kWeight..., &WeightSpec::group_size>(),
         .doc =
             "weights along K that share a scale; -1: one scale per row of W; 0: one for all of W"},
-       {.pointer = "/weight/group_offset",
+       {.pointer = MemberPointer<kObject, "/group_offset">::value,
         .min = 0,
         .max = kLargestSide - kGroupStep,
         .multiple = kGroupStep,
         .silent_default = true,
-        .no_field_where = &kWithoutScales,
-        .slot = slot<kWeight, &WeightSpec::group_offset>(),
+        .no_field_where = &kWithoutScales<kObject>,
+        .slot = slot<kWeight..., &WeightSpec::group_offset>(),
         .doc = "column of the first group at which W, a shard of a larger matrix, begins"},
-       {.pointer = "/weight/group_rows",
+       {.pointer = MemberPointer<kObject, "/group_rows">::value,
         .min = 1,
         .max = 1,
         .also = kAlsoGroupRows,
         .silent_default = true,
-        .no_field_where = &kWithoutScales,
-        .slot = slot<kWeight, &WeightSpec::group_rows>(),
+        .no_field_where = &kWithoutScales<kObject>,
+        .slot = slot<kWeight..., &WeightSpec::group_rows>(),
         .doc = "rows of W that share a scale; 128 of blocks, whose group_size is 128"},
-       {.pointer = "/weight/zero_point",
+       {.pointer = MemberPointer<kObject, "/zero_point">::value,
         .kind = FieldKind::kWord,
         .words = kZeroPointWords,
-        .no_field_where = &kWithoutScales,
-        .slot = slot<kWeight, &WeightSpec::zero_point>(),
+        .no_field_where = &kWithoutScales<kObject>,
+        .slot = slot<kWeight..., &WeightSpec::zero_point>(),
         .doc = "per scale; int: a code; float: a number of scale_dtype"},
-       {.pointer = "/weight/scale_dtype",
+       {.pointer = MemberPointer<kObject, "/scale_dtype">::value,
         .kind = FieldKind::kWord,
         .words = kWeightScaleDTypeWords,
         .default_from = scale_default,
         .default_otherwise = static_cast<std::int64_t>(DType::kFp32),
         .no_default = "int8",
-        .no_field_where = &kWithoutScales,
-        .implied_where = &kInTwoLevels,
+        .no_field_where = &kWithoutScales<kObject>,
+        .implied_where = &kInTwoLevels<kObject>,
         .implied = static_cast<std::int64_t>(DType::kInt8),
-        .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
+        .slot = slot<kWeight..., &WeightSpec::scale_dtype>(),
         .doc = "type of the stored scales; e8m0: powers of two; int8: with channel_scale, by "
                "default"},
-       {.pointer = "/weight/channel_scale",
+       {.pointer = MemberPointer<kObject, "/channel_scale">::value,
         .kind = FieldKind::kWord,
         .words = kChannelScaleWords,
         .silent_default = true,
-        .no_field_where = &kWithoutScales,
-        .slot = optional_type_slot<kWeight, &WeightSpec::channel_scale>(),
+        .no_field_where = &kWithoutScales<kObject>,
+        .slot = optional_type_slot<kWeight..., &WeightSpec::channel_scale>(),
         .doc = "type of a second scale, of each row, over group scales of 1 to 127"},
-       {.pointer = "/weight/tensor_scale",
+       {.pointer = MemberPointer<kObject, "/tensor_scale">::value,
         .kind = FieldKind::kBool,
-        .no_field_where = &kWithoutScales,
-        .slot = slot<kWeight, &WeightSpec::tensor_scale>(),
+        .no_field_where = &kWithoutScales<kObject>,
+        .slot = slot<kWeight..., &WeightSpec::tensor_scale>(),
         .doc = "an FP32 factor for all of W (NVFP4)"},
-       {.pointer = "/weight/interleave",
+       {.pointer = MemberPointer<kObject, "/interleave">::value,
         .kind = FieldKind::kWord,
         .words = kInterleaveWords,
-        .slot = slot<kWeight, &WeightSpec::interleave>(),
+        .slot = slot<kWeight..., &WeightSpec::interleave>(),
         .doc = "order of the packed codes; fragment: that of the matrix instruction, with "
                "activations of 8 bits swizzle_128b or, of 4 bits, byte_fragment"},
-       {.pointer = "/weight/permutation",
+       {.pointer = MemberPointer<kObject, "/permutation">::value,
         .kind = FieldKind::kList,
         .max = kMostFields - 1,
-        .list = list_slot<kWeight, &WeightSpec::permutation>(),
+        .list = list_slot<kWeight..., &WeightSpec::permutation>(),
         .doc = "with interleave permutation: field i of a word holds element permutation[i]"}}};
 }
 

@@ -16,7 +16,8 @@
   OPERATION(quantize_weight) FAMILY(quantize_weight)                                                \
   OPERATION(kv_append) FAMILY(kv_append)                                                            \
   OPERATION(decode_attention) FAMILY(decode_attention)                                              \
-  OPERATION(row_transform) FAMILY(row_transform)
+  OPERATION(row_transform) FAMILY(row_transform)                                                    \
+  OPERATION(moe) FAMILY(experts)
 // clang-format on
 
 #endif  // HEDDLE_GENERATOR_SPEC_OPERATION_LIST_H_

@@ -44,6 +44,7 @@ static_assert(word(kRowDtypeWords, row_dtype(DType::kBf16)) == "bf16");
 static_assert(word(kRowGranularityWords, RowGranularity::kGroup) == "group");
 static_assert(word(kRowScaleDtypeWords, RowScaleDtype::kE8m0) == "e8m0");
 static_assert(word(kScaleLayoutWords, ScaleLayout::kColumnMajor) == "column_major");
+static_assert(word(kRoutingWeightWords, RoutingWeight::kInput) == "input");
 
 }  // namespace
 
@@ -109,5 +110,8 @@ std::string_view to_string(RowScaleDtype dtype) noexcept {
   return word(kRowScaleDtypeWords, dtype);
 }
 std::string_view to_string(ScaleLayout layout) noexcept { return word(kScaleLayoutWords, layout); }
+std::string_view to_string(RoutingWeight weight) noexcept {
+  return word(kRoutingWeightWords, weight);
+}
 
 }  // namespace heddle

@@ -52,6 +52,7 @@ inline constexpr std::array<std::string_view, 4> kRowGranularityWords = {"none",
                                                                          "group"};
 inline constexpr std::array<std::string_view, 2> kRowScaleDtypeWords = {"fp32", "e8m0"};
 inline constexpr std::array<std::string_view, 2> kScaleLayoutWords = {"row_major", "column_major"};
+inline constexpr std::array<std::string_view, 2> kRoutingWeightWords = {"output", "input"};
 
 }  // namespace heddle
 

@@ -217,6 +217,37 @@ HEDDLE_EXPORT std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int
 
 using RowTransformKernel = HandleOf<Op::kRowTransform, RowTransformArgs>;
 
+// A layer of experts: MoeSpec has the formula. Everything happens on the device: a captured graph
+// serves every choice of experts for its number of tokens. Each aligned to 16 bytes, ids and
+// weights to 4. Y may be X or the residual.
+struct HEDDLE_EXPORT MoeArgs {
+  DeviceInput x;  // [tokens][hidden] of the activation's dtype
+  // Packed weights of one local expert after the other, each as of a gemm of moe_gemms(). From
+  // sm_90 on they may be read before the kernels before this one in the stream have ended.
+  DeviceInput gate_up;
+  DeviceInput down;
+  // [tokens][top_k] int32, experts of the model; one that this device does not have adds nothing.
+  DeviceInput ids;
+  DeviceInput weights;  // [tokens][top_k] FP32
+  DeviceOutput y;       // as x; overwritten
+  std::int64_t tokens = 0;  // in the range of shape.tokens; 0: nothing is launched
+  // [local_experts][rows of gate_up] and [local_experts][hidden] of the activation's dtype;
+  // required exactly with epilogue.bias. The rows are in the checkpoint's order.
+  DeviceInput gate_up_bias;
+  DeviceInput down_bias;
+  DeviceInput residual;  // as x; required exactly with epilogue.residual
+  // MoeKernel::workspace_bytes(tokens) at least, zeroed once before its first use.
+  DeviceOutput workspace;
+};
+
+class HEDDLE_EXPORT MoeKernel : public HandleOf<Op::kMoe, MoeArgs> {
+ public:
+  using HandleOf::HandleOf;
+
+  // What a launch with so many tokens needs. Throws Error(kUsage, "launch.m").
+  std::size_t workspace_bytes(std::int64_t tokens) const;
+};
+
 }  // namespace heddle
 
 #endif  // HEDDLE_OPERATIONS_H_

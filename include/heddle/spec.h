@@ -14,6 +14,7 @@
 #include "heddle/export.h"
 #include "heddle/gemm_spec.h"
 #include "heddle/kv_spec.h"
+#include "heddle/moe_spec.h"
 #include "heddle/row_spec.h"
 #include "heddle/weight_spec.h"
 
@@ -28,7 +29,8 @@ enum class Op {
   kQuantizeWeight,
   kKvAppend,
   kDecodeAttention,
-  kRowTransform
+  kRowTransform,
+  kMoe
 };
 
 // Sizes, both inclusive: numbers of rows (tokens); of decode_attention lengths of sequences.
@@ -54,6 +56,7 @@ class HEDDLE_EXPORT Spec {
   static Spec from_kv_append(const KvAppendSpec& kv_append, std::string name = {});
   static Spec from_decode_attention(const DecodeAttentionSpec& attention, std::string name = {});
   static Spec from_row_transform(const RowTransformSpec& row_transform, std::string name = {});
+  static Spec from_moe(const MoeSpec& moe, std::string name = {});
 
   Op op() const noexcept { return op_; }
   // The fields of the operation; those of weight_op() are of kDequantize, kRepack and
@@ -63,7 +66,8 @@ class HEDDLE_EXPORT Spec {
   const KvAppendSpec& kv_append() const { return get<KvAppendSpec>(); }
   const DecodeAttentionSpec& decode_attention() const { return get<DecodeAttentionSpec>(); }
   const RowTransformSpec& row_transform() const { return get<RowTransformSpec>(); }
-  // One of these five, or null for a spec of another operation.
+  const MoeSpec& moe() const { return get<MoeSpec>(); }
+  // One of these six, or null for a spec of another operation.
   template <class Fields>
   HEDDLE_EXPORT const Fields* get_if() const noexcept;
   // Whether the operation is on a key-value cache.
@@ -133,6 +137,7 @@ HEDDLE_EXPORT std::string_view to_string(RowDtype dtype) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RowGranularity granularity) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RowScaleDtype dtype) noexcept;
 HEDDLE_EXPORT std::string_view to_string(ScaleLayout layout) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RoutingWeight weight) noexcept;
 
 }  // namespace heddle
 

@@ -4,6 +4,7 @@
 #include "runtime/launch/gemm_launch.h"
 #include "runtime/launch/kernel_state.h"
 #include "runtime/launch/kv_append_launch.h"
+#include "runtime/launch/moe_launch.h"
 #include "runtime/launch/row_transform_launch.h"
 #include "runtime/launch/weight_op_launch.h"
 
@@ -21,5 +22,6 @@ template class HandleOf<Op::kQuantizeWeight, QuantizeWeightArgs>;
 template class HandleOf<Op::kKvAppend, KvAppendArgs>;
 template class HandleOf<Op::kDecodeAttention, DecodeAttentionArgs>;
 template class HandleOf<Op::kRowTransform, RowTransformArgs>;
+template class HandleOf<Op::kMoe, MoeArgs>;
 
 }  // namespace heddle

@@ -20,38 +20,16 @@ struct PlainValues {
   }
 };
 
-// Config::value has the tile (tile_m, tile_n, row_tiles(), token_tiles()), warps_k, split_k, where
-// sums lie in shared memory (sum_stride()), how many vectors() and outputs() there are, the shape
-// of W and the epilogue. All kThreads threads of the block finish; not all of them need have sums.
+// The sums of a tile in shared memory, of all of its warps. Config::value has the tile (tile_m,
+// tile_n, row_tiles(), token_tiles()), warps_k, and where sums lie in shared memory (sum_stride()).
 // Values: see PlainValues.
-template <class Config, int kThreads = Config::value.threads(), class Values = PlainValues>
-struct Epilogue {
-  using Schedule = typename Config::Schedule;
+template <class Config, class Values = PlainValues>
+struct TileSums {
   using Sums = typename Values::Sums;
   static constexpr int kSumStride = Config::value.sum_stride();
   using Eight = EightSums<typename Sums::Sum>;
-  static constexpr int kVectors = Config::value.vectors();
-  // Rows whose sums a thread stores at a time, and such stores for a token of the tile.
-  static constexpr int kRows = Config::value.epilogue.rows();
-  static constexpr int kTokenOutputs = Config::value.tile_n / kRows;
-  // Whether a thread stores outputs of the same rows, of one token after the other.
-  static constexpr bool kSameRows = kThreads % kTokenOutputs == 0;
-  // Neighbouring lanes have the outputs of a group (Output::store_group()).
-  static constexpr bool kFindsScales = Config::value.epilogue.finds_scales;
-  static_assert(!kFindsScales || (Config::value.epilogue.holds_groups(Config::value.tile_n) &&
-                                  kThreads % 32 == 0 && Config::value.outputs() % 32 == 0),
-                "the lanes of a group are of one warp and one tile, and all of them finish");
-  // The workspace opens with one counter per output tile, all zero between launches; the partial
-  // sums of the blocks follow.
-  static constexpr int kCounterBytes = device::Workspace::kCounterBytes;
-  static constexpr i64 kTileFloats = static_cast<i64>(Config::value.tile_m) * Config::value.tile_n;
 
   u32 shared;
-  int part;  // of the tile's K, where blocks share that
-  Output<Config> output;
-  u8* workspace;
-  int m;
-  Values values;
 
   // Writes one warp's tile. (row, token) is the warp's first in the block's tile.
   template <class WarpTile>
@@ -87,6 +65,43 @@ struct Epilogue {
     return sum;
   }
 
+ protected:
+  static __device__ __forceinline__ void add(Eight& sum, f32x4 low, f32x4 high) {
+    Sums::add(sum.v, low);
+    Sums::add(sum.v + 4, high);
+  }
+};
+
+// What TileSums needs, and split_k, how many vectors() and outputs() there are, the shape of W and
+// the epilogue. All kThreads threads of the block finish; not all of them need have sums.
+template <class Config, int kThreads = Config::value.threads(), class Values = PlainValues>
+struct Epilogue : TileSums<Config, Values> {
+  using Base = TileSums<Config, Values>;
+  using Schedule = typename Config::Schedule;
+  using typename Base::Eight;
+  using typename Base::Sums;
+  static constexpr int kVectors = Config::value.vectors();
+  // Rows whose sums a thread stores at a time, and such stores for a token of the tile.
+  static constexpr int kRows = Config::value.epilogue.rows();
+  static constexpr int kTokenOutputs = Config::value.tile_n / kRows;
+  // Whether a thread stores outputs of the same rows, of one token after the other.
+  static constexpr bool kSameRows = kThreads % kTokenOutputs == 0;
+  // Neighbouring lanes have the outputs of a group (Output::store_group()).
+  static constexpr bool kFindsScales = Config::value.epilogue.finds_scales;
+  static_assert(!kFindsScales || (Config::value.epilogue.holds_groups(Config::value.tile_n) &&
+                                  kThreads % 32 == 0 && Config::value.outputs() % 32 == 0),
+                "the lanes of a group are of one warp and one tile, and all of them finish");
+  // The workspace opens with one counter per output tile, all zero between launches; the partial
+  // sums of the blocks follow.
+  static constexpr int kCounterBytes = device::Workspace::kCounterBytes;
+  static constexpr i64 kTileFloats = static_cast<i64>(Config::value.tile_m) * Config::value.tile_n;
+
+  int part;  // of the tile's K, where blocks share that
+  Output<Config> output;
+  u8* workspace;
+  int m;
+  Values values;
+
   // The row of W that is row `row` of the tile.
   __device__ __forceinline__ int global_row(int row) const {
     return Schedule::row_tile() * Config::value.tile_n + row;
@@ -107,7 +122,7 @@ struct Epilogue {
       if constexpr (!kSameRows) of_rows = values.of_rows(global_row(row));
       const auto sums_of = [&](int half) {
         const Eight sum = Config::value.split_k > 1 ? sum_of_split(i * kRows / 8 + half)
-                                                    : sum_of_warps(token, row + 8 * half);
+                                                    : Base::sum_of_warps(token, row + 8 * half);
         return values.outputs(sum, of_rows, token, half);
       };
       if constexpr (kFindsScales) {
@@ -119,10 +134,6 @@ struct Epilogue {
   }
 
  private:
-  static __device__ __forceinline__ void add(Eight& sum, f32x4 low, f32x4 high) {
-    Sums::add(sum.v, low);
-    Sums::add(sum.v + 4, high);
-  }
   // The first of the rows that output i of the tile is made of.
   static __device__ __forceinline__ int first_row(int i) { return i % kTokenOutputs * kRows; }
   __device__ __forceinline__ int global_token(int token) const {
@@ -145,7 +156,7 @@ struct Epilogue {
       const int token = i / (Config::value.tile_n / 8);
       const int row = i % (Config::value.tile_n / 8) * 8;
       if (!inside(token, row)) continue;
-      const Eight sum = sum_of_warps(token, row);
+      const Eight sum = Base::sum_of_warps(token, row);
       store_global_floats(mine + 32 * i, Sums::four(sum.v));
       store_global_floats(mine + 32 * i + 16, Sums::four(sum.v + 4));
     }
@@ -158,10 +169,10 @@ struct Epilogue {
       // The last block leaves the counter as it was found.
       if (before == Config::value.split_k - 1) *counter = 0;
       device_fence();
-      store_shared_4(shared, before);
+      store_shared_4(Base::shared, before);
     }
     block_barrier();
-    return load_shared_4(shared) == Config::value.split_k - 1;
+    return load_shared_4(Base::shared) == Config::value.split_k - 1;
   }
 
   // The blocks' partial sums in the order of K, whichever block came last.
@@ -170,7 +181,7 @@ struct Epilogue {
 #pragma unroll 4
     for (int split = 0; split < Config::value.split_k; ++split) {
       const u8* at = partial_tile(split) + 32 * vector;
-      add(sum, load_global_floats_l2(at), load_global_floats_l2(at + 16));
+      Base::add(sum, load_global_floats_l2(at), load_global_floats_l2(at + 16));
     }
     return sum;
   }

@@ -94,7 +94,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
 
   block_barrier();  // all stages have been read: their place is free for sums
   const Epilogue<Config, Memory::kThreads> epilogue{
-      memory.shared,
+      {memory.shared},
       schedule.part,
       {weights, y, bias, residual, Config::value.shape, y_scales},
       workspace,

@@ -13,16 +13,16 @@
 
 namespace heddle {
 
-// cp.async: kStages - 1 stages are on their way while one is read.
-template <class Config>
+// cp.async: kStages - 1 stages are on their way while one is read. Tokens: a policy of operands.cuh.
+template <class Config, class Tokens = DenseTokens>
 struct AsyncPipeline {
   using S = Shape<Config>;
-  StageCopy<Config> copy;
+  using Operands = typename Tokens::Operands;
+  StageCopy<Config, Tokens> copy;
   u32 shared;
   int begin, end;  // stages of this block
 
-  __device__ __forceinline__ AsyncPipeline(const TileOperands& operands, const Piece& piece,
-                                           u32 shared)
+  __device__ __forceinline__ AsyncPipeline(const Operands& operands, const Piece& piece, u32 shared)
       : copy(operands), shared(shared), begin(piece.begin), end(piece.end) {}
 
   __device__ __forceinline__ void start() {

@@ -7,8 +7,15 @@
 
 namespace heddle {
 
-template <class Config>
-struct StageCopy : TileOperands {
+// Tokens: a policy of operands.cuh.
+template <class Config, class Tokens = DenseTokens>
+struct StageCopy : Tokens::Operands {
+  using Operands = typename Tokens::Operands;
+  using Operands::pre_scale;
+  using Operands::row_blocks;
+  using Operands::rows;
+  using Operands::tokens;
+  using Operands::weights;
   using S = Shape<Config>;
   // 16-byte pieces of one stage. Weights and metadata are counted apart, because the first is a
   // power of two per chunk and the second is not.
@@ -34,8 +41,7 @@ struct StageCopy : TileOperands {
                 static_cast<i64>(Config::value.tile_m) * Config::value.shape.k * 2 <
                     (i64{1} << 31));
 
-  __device__ __forceinline__ explicit StageCopy(const TileOperands& operands)
-      : TileOperands(operands) {}
+  __device__ __forceinline__ explicit StageCopy(const Operands& operands) : Operands(operands) {}
 
   // Calls f(index, offset in the stage, global pointer, valid) for each piece of this thread.
   // An invalid piece lies outside the matrices, and its pointer is some valid address.
@@ -77,7 +83,7 @@ struct StageCopy : TileOperands {
       const int column = stage * Config::value.stage_k + unit * 8;
       const bool valid = row < rows && (Config::value.shape.k % Config::value.stage_k == 0 ||
                                         column < Config::value.shape.k);
-      const int offset = valid ? 2 * (row * Config::value.shape.k + column) : 0;
+      const auto offset = valid ? Tokens::template offset<Config>(*this, row, column) : 0;
       f(index, S::kWeightBytes + token_unit_offset<Config>(row, unit), tokens + offset, valid);
     }
 #pragma unroll

@@ -72,7 +72,7 @@ __device__ __forceinline__ void gemm_tiles(const u8* x, const u8* weights, u8* y
 
   pipeline.finish();
   tile.subtract_channel_zeros(metadata, row_block);
-  const Epilogue<Config> epilogue{shared,
+  const Epilogue<Config> epilogue{{shared},
                                   schedule.part,
                                   {weights, y, bias, residual, Config::value.shape, y_scales},
                                   workspace,

@@ -229,7 +229,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
 
 constexpr auto kGemmFields = join_fields(
     header_fields<kOp>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
-    weight_fields<&GemmSpec::weight>("/activation/dtype"), kGemmActivation, kGemmChoices);
+    weight_fields<"/weight", &GemmSpec::weight>("/activation/dtype"), kGemmActivation, kGemmChoices);
 
 }  // namespace
 

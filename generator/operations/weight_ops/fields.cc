@@ -43,16 +43,16 @@ constexpr auto kEpilogueFields =
 constexpr auto kDequantizeFields =
     join_fields(header_fields<Op::kDequantize>(
                     "packed weights or a checkpoint's tensors to W[N,K] in FP16 or BF16"),
-                kMatrixShape, weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields,
+                kMatrixShape, weight_fields<"/weight", &WeightOpSpec::weight>("/output/dtype"), kSourceFields,
                 kMatrixOutput, kEpilogueFields);
 
 constexpr auto kRepackFields = join_fields(
     header_fields<Op::kRepack>("a checkpoint's tensors to packed weights"), kMatrixShape,
-    weight_fields<&WeightOpSpec::weight>(""), kSourceFields, kEpilogueFields);
+    weight_fields<"/weight", &WeightOpSpec::weight>(""), kSourceFields, kEpilogueFields);
 
 constexpr auto kQuantizeWeightFields = join_fields(
     header_fields<Op::kQuantizeWeight>("W[N,K] in FP16 or BF16 to packed weights"), kMatrixShape,
-    weight_fields<&WeightOpSpec::weight>("/input/dtype"), kMatrixInput, kEpilogueFields);
+    weight_fields<"/weight", &WeightOpSpec::weight>("/input/dtype"), kMatrixInput, kEpilogueFields);
 
 const WeightOpSpec& defaults() {
   static const WeightOpSpec spec;

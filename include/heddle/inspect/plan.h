@@ -39,6 +39,7 @@ struct PlannedKernel {
   int threads = 0;        // of a thread block
   int shared_bytes = 0;   // dynamic
   int blocks_per_sm = 1;  // what the register budget is set for
+  int phases = 1;         // launches of it, one after the other: a moe has several
   // Uses programmatic dependent launch: it waits itself for the kernel before it in the stream.
   bool starts_early = false;
   // Of a tensor map of X: tokens of a box; with fits_box a launch with fewer has boxes of all of
@@ -59,6 +60,7 @@ struct LaunchSize {
   std::int64_t size = 0;       // within PlannedKernel::size_min and size_max; kv_append: new tokens
   std::int64_t sequences = 0;  // kv_append, decode_attention
   bool has_offsets = false;    // kv_append: a sequence may have several new tokens
+  int phase = 0;               // of a kernel with several launches: which of them
 };
 
 struct KernelLaunch {
@@ -67,6 +69,7 @@ struct KernelLaunch {
   unsigned int grid_z = 1;
   unsigned int cluster = 1;  // thread blocks of a cluster, along x
   int schedule = 0;          // what the family's scheduler is told
+  int shared_bytes = -1;     // dynamic; -1: PlannedKernel::shared_bytes
 };
 
 struct HEDDLE_EXPORT Plan {

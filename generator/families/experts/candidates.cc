@@ -1,0 +1,170 @@
+#include "generator/families/experts/candidates.h"
+
+#include <utility>
+
+#include "generator/families/all.h"
+#include "generator/families/configuration.h"
+#include "generator/families/experts/launches.h"
+#include "generator/families/experts/products.h"
+#include "generator/families/gemm_config.h"
+#include "generator/families/gemm_family.h"
+#include "generator/families/scale_mode.h"
+#include "generator/families/shared_memory.h"
+#include "generator/target/capabilities.h"
+
+namespace heddle {
+namespace {
+
+using device::ExpertsConfig;
+using device::TilesConfig;
+
+const GemmFamily& tiles() { return dynamic_cast<const GemmFamily&>(*tiles_family()); }
+
+// The tiles that may be those of a product: each block has one with all of its K.
+bool is_possible(const TilesConfig& tile) {
+  return tile.split_k == 1 && tile.feeder == device::Feeder::kAsync;
+}
+
+TileSpec tile_spec(const TilesConfig& tile) {
+  TileSpec spec;
+  spec.m = tile.tile_m;
+  spec.n = tile.tile_n;
+  spec.k = tile.stage_k;
+  spec.stages = tile.stages;
+  spec.split_k = 1;
+  spec.warps_m = tile.warps_m;
+  spec.warps_n = tile.warps_n;
+  spec.warps_k = tile.warps_k;
+  return spec;
+}
+
+// A tile of all experts side by side as one of a single expert.
+TilesConfig of_expert(const ExpertGemm& expert, TilesConfig tile) {
+  tile.shape = weight_shape(expert.spec, expert.layout);
+  tile.reads_ahead = false;
+  return tile;
+}
+
+// The kernel of a product alone, as tiles predict it.
+PlannedKernel product_kernel(const ExpertGemm& gemm, const PlannedKernel& kernel,
+                             TilesConfig tile) {
+  tile.shape = weight_shape(gemm.spec, gemm.layout);
+  PlannedKernel product = kernel;
+  product.family = tiles_family();
+  product.configuration = make_configuration(tile);
+  return product;
+}
+
+class Candidates {
+ public:
+  Candidates(const Family& family, const Plan& plan, const MRange& tokens)
+      : family_(family),
+        plan_(plan),
+        tokens_(tokens),
+        expert_(gemms_of_expert(plan)),
+        layer_(gemms_of_layer(plan, tokens.max)) {}
+
+  std::vector<PlannedKernel> all() const {
+    std::vector<PlannedKernel> kernels;
+    const MRange rows{layer_.rows, layer_.rows};
+    for (const PlannedKernel& gate_up : tiles().candidates_for(layer_.gate_up.request(), rows)) {
+      const auto& tile = config_of<TilesConfig>(gate_up);
+      if (is_possible(tile)) add(gate_up, tile, rows, kernels);
+    }
+    return kernels;
+  }
+
+ private:
+  void add(const PlannedKernel& gate_up, const TilesConfig& tile, const MRange& rows,
+           std::vector<PlannedKernel>& kernels) const {
+    ExpertGemm down = layer_.down;
+    down.spec.tile = tile_spec(tile);
+    for (const PlannedKernel& one : tiles().candidates_for(down.request(), rows)) {
+      const auto& down_tile = config_of<TilesConfig>(one);
+      if (!is_possible(down_tile) || one.blocks_per_sm != gate_up.blocks_per_sm) continue;
+      PlannedKernel kernel = kernel_of(config_with(tile, down_tile), gate_up.blocks_per_sm);
+      if (fits(kernel)) kernels.push_back(std::move(kernel));
+    }
+  }
+
+  ExpertsConfig config_with(const TilesConfig& gate_up, const TilesConfig& down) const {
+    const MoeSpec& moe = plan_.spec.moe();
+    ExpertsConfig config{};
+    config.hidden = static_cast<int>(moe.shape.hidden);
+    config.intermediate = static_cast<int>(moe.shape.intermediate);
+    config.first_expert = static_cast<int>(moe.shape.first_expert);
+    config.local_experts = static_cast<int>(moe.local_experts());
+    config.top_k = static_cast<int>(moe.shape.top_k);
+    config.weighs_input = moe.routing_weight == RoutingWeight::kInput;
+    config.residual = moe.epilogue.residual;
+    config.gate_up_bytes = static_cast<device::i64>(expert_.gate_up.layout.total_bytes);
+    config.down_bytes = static_cast<device::i64>(expert_.down.layout.total_bytes);
+    config.gate_up = of_expert(expert_.gate_up, gate_up);
+    config.down = of_expert(expert_.down, down);
+    return config;
+  }
+
+  PlannedKernel kernel_of(const ExpertsConfig& config, int blocks_per_sm) const {
+    PlannedKernel kernel;
+    kernel.family = &family_;
+    kernel.size_min = tokens_.min;
+    kernel.size_max = tokens_.max;
+    kernel.configuration = make_configuration(config);
+    kernel.threads = config.threads();
+    kernel.shared_bytes = config.shared_bytes();
+    kernel.blocks_per_sm = blocks_per_sm;
+    kernel.phases = kMoePhases;
+    kernel.starts_early = has_dependent_launch(plan_.target);
+    kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
+    return kernel;
+  }
+
+  bool fits(const PlannedKernel& kernel) const {
+    const Target& target = plan_.target;
+    return kernel.shared_bytes <= target.shared_per_block &&
+           kernel.blocks_per_sm * (kernel.shared_bytes + kReservedSharedBytes) <=
+               target.shared_per_sm;
+  }
+
+  const Family& family_;
+  const Plan& plan_;
+  const MRange tokens_;
+  const ExpertGemms expert_;
+  const ExpertGemms layer_;
+};
+
+}  // namespace
+
+std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& plan,
+                                              const MRange& tokens) {
+  return Candidates(family, plan, tokens).all();
+}
+
+ExpertsConfig completed(const Plan& plan, ExpertsConfig config) {
+  const ExpertGemms expert = gemms_of_expert(plan);
+  config.gate_up.scaling = scaling_of(expert.gate_up.request(), config.gate_up.scaling.mode);
+  config.down.scaling = scaling_of(expert.down.request(), config.down.scaling.mode);
+  return config;
+}
+
+const std::vector<CostParameter>& experts_cost_parameters() {
+  static const std::vector<CostParameter> parameters = [] {
+    std::vector<CostParameter> all = tiles().cost_parameters();
+    all.push_back({"phase", "us", "that each of the four launches takes beside its products", 2.0});
+    return all;
+  }();
+  return parameters;
+}
+
+double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t tokens, Costs costs) {
+  const auto& config = config_of<ExpertsConfig>(kernel);
+  const ExpertGemms layer = gemms_of_layer(plan, tokens);
+  const Costs of_tiles = costs.first(costs.size() - 1);
+  const auto us = [&](const ExpertGemm& gemm, const TilesConfig& tile) {
+    return tiles().predicted_us_for(gemm.request(), product_kernel(gemm, kernel, tile), layer.rows,
+                                    of_tiles);
+  };
+  return kMoePhases * costs.back() + us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
+}
+
+}  // namespace heddle

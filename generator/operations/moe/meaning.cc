@@ -1,0 +1,82 @@
+// The rules between the fields of moe.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "generator/operations/gemm/gemm.h"
+#include "generator/operations/moe/moe.h"
+#include "generator/spec/weight_meaning.h"
+
+namespace heddle {
+namespace {
+
+void check_experts(const MoeShape& shape, Problems& problems) {
+  if (shape.tokens_min > shape.tokens_max) {
+    problems.push_back({"/shape/tokens", "the fewest tokens are more than the most",
+                        '[' + std::to_string(shape.tokens_min) + ", " +
+                            std::to_string(shape.tokens_max) + ']',
+                        "[fewest, most]", ""});
+  }
+  if (shape.top_k > shape.experts) {
+    problems.push_back({"/shape/top_k", "a token chooses no expert twice",
+                        std::to_string(shape.top_k), "1 to " + std::to_string(shape.experts), ""});
+  }
+  if (shape.first_expert >= shape.experts) {
+    problems.push_back({"/shape/first_expert", "the model has no such expert",
+                        std::to_string(shape.first_expert),
+                        "0 to " + std::to_string(shape.experts - 1), ""});
+  } else if (shape.first_expert + shape.local_experts > shape.experts) {
+    problems.push_back({"/shape/local_experts", "the model has fewer experts from the first on",
+                        std::to_string(shape.local_experts),
+                        "0 to " + std::to_string(shape.experts - shape.first_expert), ""});
+  }
+}
+
+// Rows and places of launches are counted by 32-bit integers.
+void check_assignments(const MoeShape& shape, Problems& problems) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  if (shape.tokens_max * shape.top_k <= kMost) return;
+  problems.push_back({"/shape/tokens/1", "tokens times top_k is more than kernels can count",
+                      std::to_string(shape.tokens_max),
+                      "1 to " + std::to_string(kMost / shape.top_k), ""});
+}
+
+}  // namespace
+
+std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::string& weight) {
+  constexpr std::string_view kWeight = "/weight", kM = "/shape/m";
+  const bool is_down = weight == "/weight/down";
+  for (Problem& problem : problems) {
+    std::string& pointer = problem.pointer;
+    if (pointer.rfind(kWeight, 0) == 0) {
+      pointer = weight + pointer.substr(kWeight.size());
+    } else if (pointer == "/shape/n") {
+      pointer = is_down ? "/shape/hidden" : "/shape/intermediate";
+    } else if (pointer == "/shape/k") {
+      pointer = is_down ? "/shape/intermediate" : "/shape/hidden";
+    } else if (pointer.rfind(kM, 0) == 0) {
+      pointer = "/shape/tokens" + pointer.substr(kM.size());
+    }
+  }
+  return problems;
+}
+
+std::vector<Problem> check_meaning(const MoeSpec& spec) {
+  Problems problems;
+  check_experts(spec.shape, problems);
+  check_assignments(spec.shape, problems);
+  for (Problem& problem :
+       as_moe_problems(check_meaning(gate_up_gemm(spec)), "/weight/gate_up")) {
+    if (problem.pointer != "/shape/tokens") problems.push_back(std::move(problem));
+  }
+  for (Problem& problem : as_moe_problems(check_meaning(down_gemm(spec)), "/weight/down")) {
+    const bool is_told = std::any_of(problems.begin(), problems.end(), [&](const Problem& other) {
+      return other.pointer == problem.pointer;
+    });
+    if (!is_told) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+}  // namespace heddle

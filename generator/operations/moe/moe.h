@@ -1,0 +1,34 @@
+// The fields of moe, the rules between them, and its two products as GEMMs.
+#ifndef HEDDLE_GENERATOR_OPERATIONS_MOE_MOE_H_
+#define HEDDLE_GENERATOR_OPERATIONS_MOE_MOE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "generator/spec/fields.h"
+#include "heddle/error.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+const FieldTable& moe_fields();
+// Operation::problems() of a struct.
+std::vector<Problem> check_meaning(const MoeSpec& spec);
+
+// The GEMM that an expert is before its activation, and the one behind it, whose outputs are FP32.
+// M is the number of an expert's tokens.
+GemmSpec gate_up_gemm(const MoeSpec& spec);
+GemmSpec down_gemm(const MoeSpec& spec);
+
+// Problems of one of the two as problems of the moe: at the pointers of its own fields.
+// `weight`: "/weight/gate_up" or "/weight/down".
+std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::string& weight);
+
+// Experts that tokens choose at all, if each chooses its top_k alike often and independently of the
+// others; as many tokens as go to each of them.
+double experts_hit(const MoeSpec& spec, std::int64_t tokens);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_OPERATIONS_MOE_MOE_H_

@@ -1,0 +1,73 @@
+// moe as an Operation.
+#include "generator/operations/operation.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "experts/parameters.h"
+#include "generator/operations/moe/moe.h"
+#include "generator/spec/words.h"
+
+namespace heddle {
+namespace {
+
+std::string describe_moe(const MoeSpec& spec) {
+  const MoeShape& shape = spec.shape;
+  const std::string function = spec.epilogue.activation == Activation::kNone
+                                   ? std::string()
+                                   : std::string(to_string(spec.epilogue.activation));
+  std::string text = fmt::format(
+      "Y[T, {}] = sum over a token's {} of {} experts of weight * down[{}, {}]({}({}[{}, {}](X)))",
+      shape.hidden, shape.top_k, shape.experts, shape.hidden, shape.intermediate, function,
+      spec.epilogue.gated ? "gates and ups" : "up", gate_up_gemm(spec).shape.n, shape.hidden);
+  if (spec.epilogue.residual) text += " + residual";
+  if (spec.routing_weight == RoutingWeight::kInput) text += ", by weights of X";
+  if (spec.local_experts() != shape.experts) {
+    text += fmt::format(", experts {} to {}", shape.first_expert,
+                        shape.first_expert + spec.local_experts() - 1);
+  }
+  return text + fmt::format(", in {}", to_string(spec.activation));
+}
+
+class Moe final : public OperationOn<MoeSpec> {
+ public:
+  const FieldTable& fields() const override { return moe_fields(); }
+  void settle(void* fields) const override {
+    MoeSpec& moe = of(fields);
+    if (moe.shape.first_expert + moe.shape.local_experts == moe.shape.experts) {
+      moe.shape.local_experts = 0;
+    }
+  }
+  void generalise(void* fields) const override {
+    of(fields).shape.tokens_min = 1;
+    of(fields).shape.tokens_max = kDefaultMaxTokens;
+  }
+  std::vector<Problem> problems(const void* fields) const override {
+    return check_meaning(of(fields));
+  }
+  OutputUse output(const void* fields) const override {
+    return {to_string(of(fields).activation), to_string(of(fields).activation),
+            of(fields).shape.hidden};
+  }
+  SizeKind size_kind() const noexcept override { return SizeKind::kRows; }
+  MRange sizes(const void* fields) const override {
+    return {of(fields).shape.tokens_min, of(fields).shape.tokens_max};
+  }
+  void set_sizes(void* fields, const MRange& m) const override {
+    of(fields).shape.tokens_min = m.min;
+    of(fields).shape.tokens_max = m.max;
+  }
+  std::string_view size_name() const noexcept override { return "tokens"; }
+  std::size_t parameter_bytes() const noexcept override { return sizeof(device::MoeParameters); }
+  std::string describe(const void* fields) const override { return describe_moe(of(fields)); }
+};
+
+}  // namespace
+
+const Operation& moe_operation() {
+  static const Moe operation;
+  return operation;
+}
+
+}  // namespace heddle

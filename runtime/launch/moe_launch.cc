@@ -1,0 +1,78 @@
+#include "runtime/launch/moe_launch.h"
+
+#include "generator/operations/launch_size.h"
+#include "generator/operations/moe/moe.h"
+#include "heddle/weights.h"
+#include "runtime/launch/byte_pointers.h"
+#include "runtime/launch/kernel_state.h"
+#include "runtime/launch/launch_checks.h"
+
+namespace heddle {
+
+void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args) {
+  const MoeSpec& spec = plan.spec.moe();
+  if (args.tokens == 0) return;
+  check_m(plan.spec.m_range(), args.tokens);
+  const std::int64_t experts = spec.local_experts();
+  const GemmSpec gate_up = gate_up_gemm(spec);
+  const GemmSpec down = down_gemm(spec);
+  const std::int64_t element = bytes_of(spec.activation);
+  const std::size_t rows = byte_count(args.tokens * spec.shape.hidden, element);
+  const std::size_t choices = byte_count(args.tokens * spec.shape.top_k, sizeof(std::int32_t));
+  const auto packed = [&](const GemmSpec& gemm) {
+    return static_cast<std::size_t>(experts) * weight_layout(gemm).total_bytes;
+  };
+  check_required(args.x, rows, "x");
+  check_required(args.gate_up, packed(gate_up), "gate_up");
+  check_required(args.down, packed(down), "down");
+  check_required(args.ids, choices, "ids", sizeof(std::int32_t));
+  check_required(args.weights, choices, "weights", sizeof(float));
+  check_required(args.y, rows, "y");
+  const bool bias = spec.epilogue.bias;
+  check_wanted(args.gate_up_bias, bias, byte_count(experts * gate_up.shape.n, element),
+               "gate_up_bias");
+  check_wanted(args.down_bias, bias, byte_count(experts * down.shape.n, element), "down_bias");
+  check_wanted(args.residual, spec.epilogue.residual, rows, "residual");
+  check_workspace(args.workspace, workspace_bytes);
+}
+
+MoeParameters moe_parameters(const MoeArgs& args) noexcept {
+  return {bytes(args.x),
+          bytes(args.gate_up),
+          bytes(args.down),
+          bytes(args.gate_up_bias),
+          bytes(args.down_bias),
+          integers(args.ids),
+          floats(args.weights),
+          bytes(args.residual),
+          bytes(args.y),
+          bytes(args.workspace),
+          static_cast<int>(args.tokens)};
+}
+
+std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens) {
+  if (tokens == 0) return 0;
+  check_m(state.plan.spec.m_range(), tokens);
+  return state.workspace_bytes(tokens);
+}
+
+void launch(const Kernel::State& state, const MoeArgs& args, Stream stream) {
+  const Plan& plan = state.plan;
+  if (args.tokens == 0) return;
+  validate(plan, moe_workspace_bytes(state, args.tokens), args);
+  const MoeParameters parameters = moe_parameters(args);
+  ArgumentList arguments;
+  arguments.set(KernelArgument::kParameters, &parameters);
+  const std::size_t index = plan.kernel_for(args.tokens);
+  for (int phase = 0; phase < plan.kernels[index].phases; ++phase) {
+    LaunchSize size{args.tokens};
+    size.phase = phase;
+    state.launch(index, size, arguments, stream);
+  }
+}
+
+std::size_t MoeKernel::workspace_bytes(std::int64_t tokens) const {
+  return moe_workspace_bytes(kernel().state(), tokens);
+}
+
+}  // namespace heddle

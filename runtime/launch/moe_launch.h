@@ -1,0 +1,30 @@
+// What a launch of a layer of experts is: its arguments' contract and what the kernel takes. Pure.
+#ifndef HEDDLE_RUNTIME_LAUNCH_MOE_LAUNCH_H_
+#define HEDDLE_RUNTIME_LAUNCH_MOE_LAUNCH_H_
+
+#include <cstddef>
+
+#include "experts/parameters.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/operations.h"
+
+namespace heddle {
+
+// Throws Error(kUsage) with the code "launch.missing", "launch.unexpected", "launch.misaligned",
+// "launch.too_small", "launch.m", "launch.overlap" or "launch.workspace" if `args` break the
+// contract of MoeArgs. `workspace_bytes` is what the launch needs. Precondition: a plan of a moe.
+void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args);
+
+// What MoeKernel does. Precondition: a kernel of a moe.
+std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens);
+void launch(const Kernel::State& state, const MoeArgs& args, Stream stream);
+
+// The kernel's one parameter.
+using device::MoeParameters;
+
+// Precondition: validate() accepts the arguments.
+MoeParameters moe_parameters(const MoeArgs& args) noexcept;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_LAUNCH_MOE_LAUNCH_H_

@@ -1,0 +1,76 @@
+// A layer of experts, sm_80 and up: Y[t] = sum over the top_k experts e of token t of
+// weight * down_e(activation(gate_up_e(X[t]))).
+//
+// Floors. Bytes: the packed weights of every expert that a token has chosen, once. Operations: 2 *
+// 3 * hidden * intermediate (gated) for each token and expert.
+//
+// One kernel is launched four times, for the phases of MoePhase. Launches overlap (programmatic
+// dependent launch), but each waits for the one before it, so that on an H200 a phase costs some 2
+// us whatever it does.
+// 1. kRoute: a warp of each expert finds the expert's rows (route.cuh).
+// 2. kGateUp: tiles of an expert's rows by rows of its gate_up (product.cuh). Tokens are read from
+//    X where they are; outputs are sorted rows, in 16 bits.
+// 3. kDown: the same with sorted rows, outputs in FP32.
+// 4. kSum: the outputs of a token's experts, times their weights, in the order of its choices
+//    (sum.cuh).
+//
+// What a token gets depends on its own row alone: a matrix instruction has a column for each row,
+// and the order of all sums is that of K and of the token's choices.
+#pragma once
+
+#include "experts/product.cuh"
+#include "experts/route.cuh"
+#include "experts/sum.cuh"
+#include "primitives/dependent_launch.cuh"
+
+namespace heddle {
+
+template <class Config, class GemmConfig, class DecodeWeights>
+struct GateUpProduct {
+  using Gemm = GemmConfig;
+  using Decode = DecodeWeights;
+  using Tokens = GatheredTokens;
+  static constexpr bool kGathers = true;
+  static constexpr i64 kExpertBytes = Config::value.gate_up_bytes;
+  static constexpr bool kWeighs = Config::value.weighs_input;
+};
+
+template <class Config, class GemmConfig, class DecodeWeights>
+struct DownProduct {
+  using Gemm = GemmConfig;
+  using Decode = DecodeWeights;
+  using Tokens = DenseTokens;
+  static constexpr bool kGathers = false;
+  static constexpr i64 kExpertBytes = Config::value.down_bytes;
+  static constexpr bool kWeighs = false;
+};
+
+// GateUp and Down: the two products' configurations, each as Config of a GEMM by tiles.
+template <class Config, class GateUp, class DecodeGateUp, class Down, class DecodeDown>
+__device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const u32 shared = shared_address(shared_memory);
+  launch_dependents();
+  wait_for_predecessor();
+  switch (static_cast<MoePhase>(phase)) {
+    case MoePhase::kRoute:
+      return route_tokens<Config>(layer);
+    case MoePhase::kGateUp: {
+      const MoeWorkspace<Config> workspace(layer);
+      const ExpertProduct<Config, GateUpProduct<Config, GateUp, DecodeGateUp>> product{
+          layer,  workspace, layer.x, layer.gate_up, layer.gate_up_bias, workspace.middle, shared};
+      return product.run();
+    }
+    case MoePhase::kDown: {
+      const MoeWorkspace<Config> workspace(layer);
+      const ExpertProduct<Config, DownProduct<Config, Down, DecodeDown>> product{
+          layer,  workspace, workspace.middle, layer.down, layer.down_bias, workspace.outputs,
+          shared};
+      return product.run();
+    }
+    case MoePhase::kSum:
+      return sum_experts<Config>(layer);
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,20 @@
+// What a launch of a layer of experts gives its kernel: one struct for the runtime and the kernel.
+#pragma once
+
+namespace heddle::device {
+
+struct MoeParameters {
+  const unsigned char* x;  // [tokens][hidden]
+  const unsigned char* gate_up;       // packed, of one local expert after the other
+  const unsigned char* down;          // the same
+  const unsigned char* gate_up_bias;  // [local_experts][rows of gate_up]
+  const unsigned char* down_bias;     // [local_experts][hidden]
+  const int* ids;                     // [tokens][top_k]: experts of the model
+  const float* weights;               // [tokens][top_k]
+  const unsigned char* residual;      // [tokens][hidden]
+  unsigned char* y;                   // [tokens][hidden]
+  unsigned char* workspace;
+  int tokens;
+};
+
+}  // namespace heddle::device

@@ -1,0 +1,131 @@
+// One of the two products of the experts: tiles of an expert's rows by rows of its weights, which
+// are read as GEMM by tiles does it (tiles/tiles.cuh has the budget). A thread block takes one tile
+// after the other from schedule/grouped_tiles.cuh.
+#pragma once
+
+#include "experts/workspace.cuh"
+#include "schedule/grouped_tiles.cuh"
+#include "steps/tile_epilogue.cuh"
+#include "tiles/multiply.cuh"
+#include "tiles/pipeline.cuh"
+
+namespace heddle {
+
+// What GroupedTiles asks for. Gemm: the product's configuration, as a GEMM's.
+template <class Config, class Gemm>
+struct ExpertTiles {
+  static constexpr int kGroups = Config::value.local_experts;
+  static constexpr int kTileTokens = Gemm::value.tile_m;
+  static constexpr int kTileRowTiles = 1;
+  static constexpr int kRowSets =
+      static_cast<int>(ceil_div(Gemm::value.shape.n, Gemm::value.tile_n));
+  static constexpr int kBandTokens = 1024;
+  static constexpr int kTotalUnits = Gemm::value.total_stages();
+};
+
+// Product: which product it is.
+//   Gemm             its configuration
+//   Decode           of its weights
+//   kExpertBytes     packed weights of an expert
+//   Tokens           where its tokens lie: a policy of tiles/operands.cuh
+//   kWeighs          whether its sums are multiplied by the routing weights
+template <class Config, class Product>
+struct ExpertProduct {
+  using Gemm = typename Product::Gemm;
+  using Tokens = typename Product::Tokens;
+  using S = Shape<Gemm>;
+  using Tiles = GroupedTiles<ExpertTiles<Config, Gemm>>;
+  static constexpr bool kGathers = Product::kGathers;
+
+  const MoeParameters& layer;
+  MoeWorkspace<Config> workspace;
+  const u8* x;  // rows, or with kGathers tokens
+  const u8* weights;
+  const u8* bias;
+  u8* y;
+  u32 shared;
+
+  __device__ __forceinline__ void run() const {
+    Tiles tiles(workspace.first_rows);
+    GroupedPiece piece;
+    while (tiles.next(piece)) {
+      multiply(piece);
+      block_barrier();  // shared memory is free for the next tile
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void multiply(const GroupedPiece& piece) const {
+    const int rows = piece.end_token - piece.first_token;
+    const int row_block = piece.row_tile * S::kStageRowBlocks;
+    const u8* const packed = weights + piece.group * Product::kExpertBytes;
+    const u8* const metadata = packed + Gemm::value.shape.channel_offset;
+
+    typename Tokens::Operands operands{};
+    operands.weights = packed + static_cast<i64>(row_block) * Gemm::value.shape.chunks *
+                                    Gemm::value.weights.chunk_bytes;
+    operands.row_blocks = Gemm::value.shape.row_blocks - row_block;
+    operands.rows = rows;
+    operands.tokens = x;
+    if constexpr (kGathers) {
+      operands.table = shared + Config::value.table_offset();
+      for (int i = threadIdx.x; i < Gemm::value.tile_m && i < rows; i += S::kThreads) {
+        store_shared_4(operands.table + 4 * i,
+                       assignment_of(piece.first_token + i) / Config::value.top_k);
+      }
+      block_barrier();
+    } else {
+      operands.tokens += static_cast<i64>(piece.first_token) * Gemm::value.shape.k * 2;
+    }
+    AsyncPipeline<Gemm, Tokens> pipeline(operands, piece, shared);
+    pipeline.start();
+
+    const int warp = threadIdx.x / 32;
+    const int warp_n = warp % Gemm::value.warps_n;
+    const int warp_m = warp / Gemm::value.warps_n % Gemm::value.warps_m;
+    const int warp_k = warp / (Gemm::value.warps_n * Gemm::value.warps_m);
+    WarpTile<Gemm, typename Product::Decode> tile(threadIdx.x % 32, warp_m, warp_n, warp_k);
+    tile.load_channel_zeros(metadata, row_block);
+    tile.run(pipeline);
+    pipeline.finish();
+    tile.subtract_channel_zeros(metadata, row_block);
+
+    const TileSums<Gemm> sums{shared};
+    sums.put(tile, warp_k);
+    block_barrier();
+    store(piece, packed, sums);
+  }
+
+  __device__ __forceinline__ void store(const GroupedPiece& piece, const u8* packed,
+                                        const TileSums<Gemm>& sums) const {
+    constexpr int kRows = Gemm::value.epilogue.rows();
+    constexpr int kTokenOutputs = Gemm::value.tile_n / kRows;
+    constexpr int kBiasBytes = Gemm::value.epilogue.bias_bytes * Gemm::value.shape.n;
+    const Output<Gemm> output{packed, y, bias + static_cast<i64>(piece.group) * kBiasBytes,
+                              nullptr, Gemm::value.shape, nullptr};
+    const int rows = piece.end_token - piece.first_token;
+    for (int i = threadIdx.x; i < Gemm::value.outputs(); i += S::kThreads) {
+      const int token = i / kTokenOutputs;
+      const int row_of_tile = i % kTokenOutputs * kRows;
+      const int row = piece.row_tile * Gemm::value.tile_n + row_of_tile;
+      if (token >= rows || row >= Gemm::value.shape.n) continue;
+      const int place = piece.first_token + token;
+      float factor = 1.0f;
+      if constexpr (Product::kWeighs) factor = layer.weights[assignment_of(place)];
+      output.store(place, row, [&](int half) {
+        Sums8 sum = sums.sum_of_warps(token, row_of_tile + 8 * half);
+        if constexpr (Product::kWeighs) {
+#pragma unroll
+          for (float& v : sum.v) v *= factor;
+        }
+        return sum;
+      });
+    }
+  }
+
+  __device__ __forceinline__ int assignment_of(int row) const {
+    return static_cast<int>(load_global_4_l2(workspace.assignments + row));
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,204 @@
+#include "tools/gpu_harness/operations/moe/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "generator/families/family.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/weights.h"
+#include "runtime/driver/context.h"
+#include "tools/gpu_harness/numbers/as_size.h"
+#include "tools/gpu_harness/operations/gemm/weight_copies.h"
+#include "tools/gpu_harness/operations/moe/problem.h"
+#include "tools/gpu_harness/timing/graph_timer.h"
+#include "tools/gpu_harness/timing/rotation.h"
+#include "tools/gpu_harness/timing/stream.h"
+
+namespace heddle {
+namespace {
+
+// What the floor has beside the experts: launches, and what lies between them.
+constexpr double kLayerUs = 3;
+constexpr std::size_t kMostCopies = 16;
+
+// Bytes and products of the experts that are hit.
+struct Hits {
+  double experts = 0;
+  double bytes = 0;
+  double floor_us = 0;
+};
+
+Hits hits_of(const MoeSpec& spec, const RouterChoices& choices, const Target& device,
+             double read_tb_per_s) {
+  const MoeGemms gemms = moe_gemms(spec);
+  const auto bytes = static_cast<double>(weight_layout(gemms.gate_up).total_bytes +
+                                         weight_layout(gemms.down).total_bytes);
+  const double products =
+      2.0 * static_cast<double>(gemms.gate_up.shape.n * gemms.gate_up.shape.k +
+                                gemms.down.shape.n * gemms.down.shape.k);
+  Hits hits;
+  hits.floor_us = kLayerUs;
+  for (const std::int64_t rows : rows_of_experts(spec, choices)) {
+    if (rows == 0) continue;
+    hits.experts += 1;
+    hits.bytes += bytes;
+    const double memory = bytes / read_tb_per_s * 1e-6;
+    const double tensor = device.tensor_tflops > 0
+                              ? static_cast<double>(rows) * products / device.tensor_tflops * 1e-6
+                              : 0;
+    hits.floor_us += std::max(memory, tensor);
+  }
+  return hits;
+}
+
+// Experts that all have the same random weights, which no kernel can tell.
+DeviceBuffer experts_of(const GemmSpec& gemm, std::int64_t experts, const HelperKernels& helpers,
+                        const OwnedStream& stream) {
+  const WeightCopies one(gemm, helpers, stream, 1);
+  const std::size_t bytes = one.packed().front().bytes();
+  DeviceBuffer all(bytes * as_size(experts));
+  all.copy_from(one.packed().front(), stream);
+  all.repeat(0, bytes, all.bytes(), stream);
+  stream.synchronize();
+  return all;
+}
+
+class MoeBench {
+ public:
+  MoeBench(const MoeKernel& kernel, const BenchOptions& options)
+      : kernel_(kernel),
+        spec_(kernel.plan().spec.moe()),
+        gemms_(moe_gemms(spec_)),
+        options_(options),
+        read_tb_per_s_(read_rate(helpers_, stream_)) {
+    add_copy();
+  }
+
+  double read_tb_per_s() const { return read_tb_per_s_; }
+
+  Cells time(std::int64_t tokens) {
+    const Plan& plan = kernel_.plan();
+    const Hits first = hits_of(spec_, choices(tokens, 0), plan.target, read_tb_per_s_);
+    const std::size_t copies = std::min(
+        kMostCopies, copies_for(static_cast<std::size_t>(first.bytes)));
+    while (gate_up_.size() < copies) add_copy();
+    Hits mean;
+    std::vector<DeviceBuffer> ids;
+    std::vector<DeviceBuffer> weights;
+    for (std::size_t i = 0; i < copies; ++i) {
+      const RouterChoices drawn = choices(tokens, i);
+      const Hits hits = hits_of(spec_, drawn, plan.target, read_tb_per_s_);
+      mean.experts += hits.experts / static_cast<double>(copies);
+      mean.bytes += hits.bytes / static_cast<double>(copies);
+      mean.floor_us += hits.floor_us / static_cast<double>(copies);
+      ids.push_back(to_device(drawn.ids, stream_));
+      weights.push_back(to_device(drawn.weights, stream_));
+    }
+    const double us = time_launches(tokens, ids, weights);
+    const PlannedKernel& planned = plan.kernels[plan.kernel_for(tokens)];
+    return {number("m", "TOKENS", tokens, fmt::format("{}", tokens)),
+            fact("kernel", planned.name),
+            word("", "TILE", planned.family->tile_text(planned)),
+            number("experts_hit", "EXPERTS", mean.experts, 1),
+            number("us", "US", us, 2),
+            number("gb_per_s", "GB/s", mean.bytes / us * 1e-3, 0),
+            number("floor_us", "FLOOR us", mean.floor_us, 2),
+            number("times_floor", "TIMES FLOOR", us / mean.floor_us, 2)};
+  }
+
+ private:
+  RouterChoices choices(std::int64_t tokens, std::size_t copy) const {
+    return random_choices(spec_, tokens, Routing::kUniform,
+                          static_cast<std::uint32_t>(kBenchSeed + copy));
+  }
+
+  void add_copy() {
+    if (gate_up_.empty()) {
+      gate_up_.push_back(experts_of(gemms_.gate_up, spec_.local_experts(), helpers_, stream_));
+      down_.push_back(experts_of(gemms_.down, spec_.local_experts(), helpers_, stream_));
+      return;
+    }
+    for (std::vector<DeviceBuffer>* of : {&gate_up_, &down_}) {
+      DeviceBuffer copy(of->front().bytes());
+      copy.copy_from(of->front(), stream_);
+      of->push_back(std::move(copy));
+    }
+    stream_.synchronize();
+  }
+
+  double time_launches(std::int64_t tokens, const std::vector<DeviceBuffer>& ids,
+                       const std::vector<DeviceBuffer>& weights) {
+    const std::size_t row_bytes = as_size(2 * tokens * spec_.shape.hidden);
+    DeviceBuffer x(row_bytes);
+    helpers_.fill_normal(x.get(), row_bytes / 2, kBenchSeed, 1, spec_.activation, stream_);
+    DeviceBuffer y(row_bytes);
+    DeviceBuffer residual(row_bytes);
+    residual.fill(0, stream_);
+    const std::size_t experts = as_size(spec_.local_experts());
+    DeviceBuffer gate_up_bias(2 * experts * as_size(gemms_.gate_up.shape.n));
+    DeviceBuffer down_bias(2 * experts * as_size(gemms_.down.shape.n));
+    gate_up_bias.fill(0, stream_);
+    down_bias.fill(0, stream_);
+    DeviceBuffer workspace(kernel_.workspace_bytes(tokens));
+    workspace.fill(0, stream_);
+    const auto launch = [&](int i) {
+      const auto turn = static_cast<std::size_t>(i);
+      MoeArgs args;
+      args.x = x.memory();
+      args.gate_up = turn_of(gate_up_, turn).memory();
+      args.down = turn_of(down_, turn).memory();
+      args.ids = turn_of(ids, turn).memory();
+      args.weights = turn_of(weights, turn).memory();
+      if (spec_.epilogue.bias) {
+        args.gate_up_bias = gate_up_bias.memory();
+        args.down_bias = down_bias.memory();
+      }
+      if (spec_.epilogue.residual) args.residual = residual.memory();
+      args.y = y.memory();
+      args.workspace = workspace.memory();
+      args.tokens = tokens;
+      kernel_.launch(args, stream_.get());
+    };
+    return time_in_graph(stream_, static_cast<int>(ids.size()), options_.budget, launch);
+  }
+
+  OwnedStream stream_;
+  HelperKernels helpers_;
+  const MoeKernel& kernel_;
+  const MoeSpec& spec_;
+  const MoeGemms gemms_;
+  const BenchOptions& options_;
+  const double read_tb_per_s_;
+  std::vector<DeviceBuffer> gate_up_;
+  std::vector<DeviceBuffer> down_;
+};
+
+std::vector<std::int64_t> usual_tokens(const MRange& range) {
+  std::vector<std::int64_t> usual = {1, 8, 32, 64, 256, 1024};
+  std::erase_if(usual, [&](std::int64_t m) { return m < range.min || m > range.max; });
+  return usual.empty() ? std::vector{range.min} : usual;
+}
+
+}  // namespace
+
+BenchReport bench_moe(const MoeKernel& kernel, const BenchOptions& options) {
+  const cuda::CurrentContext context;
+  MoeBench bench(kernel, options);
+  BenchReport report;
+  report.facts["read_tb_per_s"] = bench.read_tb_per_s();
+  for (const std::int64_t tokens :
+       options.m.empty() ? usual_tokens(kernel.plan().spec.m_range()) : options.m) {
+    report.rows.push_back(bench.time(tokens));
+  }
+  report.legend = fmt::format(
+      "FLOOR is {} us and, of each expert that is hit, the longer of its bytes at {:.2f} TB/s, a "
+      "streaming read in this run, and its products in the tensor cores\n",
+      kLayerUs, bench.read_tb_per_s());
+  return report;
+}
+
+}  // namespace heddle

@@ -1,0 +1,114 @@
+#include "tools/gpu_harness/operations/moe/problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "generator/decode/float16.h"
+#include "tools/gpu_harness/numbers/as_size.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kDrawnExperts = 7;  // a prime, so that few experts that share are alike in it
+
+std::vector<std::uint16_t> normals(DType dtype, std::int64_t count, double deviation,
+                                   std::mt19937& random) {
+  const Float16Format format = float16_format(dtype);
+  std::normal_distribution<double> normal(0, deviation);
+  std::vector<std::uint16_t> values(as_size(count));
+  for (std::uint16_t& value : values) value = float16_from_double(format, normal(random));
+  return values;
+}
+
+DeviceBuffer all_experts(const std::vector<std::unique_ptr<DeviceWeights>>& drawn,
+                         std::int64_t experts, const OwnedStream& stream) {
+  const std::size_t bytes = drawn.front()->packed().size();
+  DeviceBuffer all(bytes * as_size(experts));
+  for (std::size_t expert = 0; expert < drawn.size(); ++expert) {
+    all.upload(drawn[expert]->packed().data(), bytes, stream, expert * bytes);
+  }
+  all.repeat(0, bytes * drawn.size(), all.bytes(), stream);
+  stream.synchronize();
+  return all;
+}
+
+}  // namespace
+
+RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing routing,
+                             std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::vector<double> popularity(as_size(spec.shape.experts), 1.0);
+  if (routing == Routing::kSkewed) {
+    for (std::size_t i = 0; i < popularity.size(); ++i) {
+      popularity[i] = 1 / (static_cast<double>(i) + 1);
+    }
+    std::shuffle(popularity.begin(), popularity.end(), random);
+  }
+  RouterChoices choices;
+  std::vector<std::pair<double, std::int32_t>> order(popularity.size());
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    if (routing != Routing::kOne || token == 0) {
+      // The largest u^(1 / popularity) are a draw without replacement.
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        order[i] = {std::log(uniform(random)) / popularity[i], static_cast<std::int32_t>(i)};
+      }
+      std::partial_sort(order.begin(), order.begin() + spec.shape.top_k, order.end(),
+                        [](const auto& a, const auto& b) { return a.first > b.first; });
+    }
+    std::vector<double> weights(as_size(spec.shape.top_k));
+    for (double& weight : weights) weight = 0.1 + uniform(random);
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      choices.ids.push_back(order[i].second);
+      choices.weights.push_back(static_cast<float>(weights[i] / sum));
+    }
+  }
+  return choices;
+}
+
+std::vector<std::int64_t> rows_of_experts(const MoeSpec& spec, const RouterChoices& choices) {
+  std::vector<std::int64_t> rows(as_size(spec.local_experts()));
+  for (const std::int32_t id : choices.ids) {
+    const std::int64_t local = id - spec.shape.first_expert;
+    if (local >= 0 && local < spec.local_experts()) ++rows[as_size(local)];
+  }
+  return rows;
+}
+
+MoeWeights::MoeWeights(const MoeSpec& spec, std::uint32_t seed, const OwnedStream& stream) {
+  const MoeGemms gemms = moe_gemms(spec);
+  const std::size_t drawn = std::min(kDrawnExperts, as_size(spec.local_experts()));
+  for (std::size_t i = 0; i < drawn; ++i) {
+    const auto of_expert = static_cast<std::uint32_t>(seed + 2 * i);
+    gate_up_drawn_.push_back(std::make_unique<DeviceWeights>(gemms.gate_up, of_expert, stream));
+    down_drawn_.push_back(std::make_unique<DeviceWeights>(gemms.down, of_expert + 1, stream));
+  }
+  gate_up_ = all_experts(gate_up_drawn_, spec.local_experts(), stream);
+  down_ = all_experts(down_drawn_, spec.local_experts(), stream);
+}
+
+MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing routing,
+                            std::uint32_t seed) {
+  std::mt19937 random(seed);
+  MoeProblem problem;
+  problem.tokens = tokens;
+  problem.choices = random_choices(spec, tokens, routing, seed + 1);
+  problem.x = normals(spec.activation, tokens * spec.shape.hidden, 1, random);
+  if (spec.epilogue.bias) {
+    const std::int64_t rows = moe_gemms(spec).gate_up.shape.n;
+    problem.gate_up_bias = normals(spec.activation, spec.local_experts() * rows, 0.5, random);
+    problem.down_bias =
+        normals(spec.activation, spec.local_experts() * spec.shape.hidden, 0.5, random);
+  }
+  if (spec.epilogue.residual) {
+    problem.residual = normals(spec.activation, tokens * spec.shape.hidden, 1, random);
+  }
+  return problem;
+}
+
+}  // namespace heddle
