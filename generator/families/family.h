@@ -160,7 +160,8 @@ class Family {
   // The plan that the kernel decodes by: plan.decode or a variation of it.
   virtual DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const;
   // All that it decodes by, where its weights are several.
-  virtual std::vector<DecodePlan> decode_plans(const Plan& plan, const PlannedKernel& kernel) const {
+  virtual std::vector<DecodePlan> decode_plans(const Plan& plan,
+                                               const PlannedKernel& kernel) const {
     return {decode_plan(plan, kernel)};
   }
 

@@ -134,8 +134,8 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
 // The object at `kObject`, "/weight", which is the member kWeight of the operation's struct, or a
 // member of a member. `scale_default`: the field whose type the scales have where none is given.
 template <Pointer kObject, auto... kWeight>
-constexpr std::array<Field, 12> weight_fields(std::string_view scale_default,
-                                              std::string_view doc = "how W is quantised and stored") {
+constexpr std::array<Field, 12> weight_fields(
+    std::string_view scale_default, std::string_view doc = "how W is quantised and stored") {
   return {
       {{.pointer = MemberPointer<kObject, "">::value,
         .kind = FieldKind::kObject,

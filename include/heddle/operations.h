@@ -228,8 +228,8 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput down;
   // [tokens][top_k] int32, experts of the model; one that this device does not have adds nothing.
   DeviceInput ids;
-  DeviceInput weights;  // [tokens][top_k] FP32
-  DeviceOutput y;       // as x; overwritten
+  DeviceInput weights;      // [tokens][top_k] FP32
+  DeviceOutput y;           // as x; overwritten
   std::int64_t tokens = 0;  // in the range of shape.tokens; 0: nothing is launched
   // [local_experts][rows of gate_up] and [local_experts][hidden] of the activation's dtype;
   // required exactly with epilogue.bias. The rows are in the checkpoint's order.

@@ -22,8 +22,8 @@ LaunchConfig::LaunchConfig(const PlannedKernel& kernel, const KernelLaunch& laun
   config_.blockDimX = static_cast<unsigned int>(kernel.threads);
   config_.blockDimY = 1;
   config_.blockDimZ = 1;
-  config_.sharedMemBytes = static_cast<unsigned int>(
-      launch.shared_bytes < 0 ? kernel.shared_bytes : launch.shared_bytes);
+  config_.sharedMemBytes = static_cast<unsigned int>(launch.shared_bytes < 0 ? kernel.shared_bytes
+                                                                             : launch.shared_bytes);
   config_.hStream = static_cast<cuda::CUstream>(stream);
   config_.attrs = attributes_;
   if (kernel.starts_early) {

@@ -1,11 +1,13 @@
 #include "runtime/launch/moe_launch.h"
 
+#include "generator/families/experts/experts_family.h"
 #include "generator/operations/launch_size.h"
 #include "generator/operations/moe/moe.h"
 #include "heddle/weights.h"
 #include "runtime/launch/byte_pointers.h"
 #include "runtime/launch/kernel_state.h"
 #include "runtime/launch/launch_checks.h"
+#include "runtime/launch/tensor_maps.h"
 
 namespace heddle {
 
@@ -56,6 +58,23 @@ std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens)
   return state.workspace_bytes(tokens);
 }
 
+namespace {
+
+// What the phase's product reads, where it reads boxes of a tensor map; other phases take any map.
+cuda::CUtensorMap* rows_map(const cuda::Driver& driver, const Plan& plan,
+                            const PlannedKernel& kernel, const MoeArgs& args, int phase) {
+  const device::ExpertLayer& layer =
+      dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
+  const bool is_down = phase == static_cast<int>(device::MoePhase::kDown);
+  const device::i64 offset =
+      is_down ? layer.middle_offset(args.tokens) : layer.gathered_offset(args.tokens);
+  return token_map(driver, {bytes(args.workspace) + offset, layer.assignments(args.tokens),
+                            is_down ? layer.intermediate : layer.hidden, kernel.box_tokens,
+                            plan.spec.moe().activation == DType::kBf16});
+}
+
+}  // namespace
+
 void launch(const Kernel::State& state, const MoeArgs& args, Stream stream) {
   const Plan& plan = state.plan;
   if (args.tokens == 0) return;
@@ -64,10 +83,16 @@ void launch(const Kernel::State& state, const MoeArgs& args, Stream stream) {
   ArgumentList arguments;
   arguments.set(KernelArgument::kParameters, &parameters);
   const std::size_t index = plan.kernel_for(args.tokens);
-  for (int phase = 0; phase < plan.kernels[index].phases; ++phase) {
+  const PlannedKernel& kernel = plan.kernels[index];
+  for (int phase = 0; phase < kernel.phases; ++phase) {
     LaunchSize size{args.tokens};
     size.phase = phase;
-    state.launch(index, size, arguments, stream);
+    const KernelLaunch one = plan.launch(index, size);
+    if (kernel.takes(KernelArgument::kTokenMap)) {
+      arguments.set(KernelArgument::kTokenMap,
+                    rows_map(state.kernels[index]->driver(), plan, kernel, args, one.schedule));
+    }
+    state.launch_as(one, index, arguments, stream);
   }
 }
 

@@ -101,8 +101,12 @@ __device__ __forceinline__ void gemm_byte_tiles(const u8* x, const u8* weights, 
 
   stages.finish();
   const Epilogue<Config, S::kThreads, ByteValues<Config>> epilogue{
-      {shared}, schedule.part, {weights, y, bias, residual, Config::value.shape, y_scales}, workspace,
-      m,        values};
+      {shared},
+      schedule.part,
+      {weights, y, bias, residual, Config::value.shape, y_scales},
+      workspace,
+      m,
+      values};
   epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();

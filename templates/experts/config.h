@@ -1,5 +1,5 @@
-// The configuration of a layer of experts (experts.cuh), and where its launches keep what they give
-// each other.
+// A layer of experts, and where its launches keep what they give each other; the configuration of
+// one whose products are tiles (experts.cuh).
 #pragma once
 
 #include "config/workspace.h"
@@ -10,6 +10,7 @@ namespace heddle::device {
 // The launches of a layer, in their order.
 HEDDLE_ENUM(MoePhase,
             kRoute,   // which rows each expert has
+            kGather,  // the tokens of the rows, where a product cannot gather them
             kGateUp,  // the first product and its activation
             kDown,    // the second product
             kSum);    // of a token's experts
@@ -17,7 +18,7 @@ HEDDLE_ENUM(MoePhase,
 // An assignment is a token's choice of an expert; assignment i is choice i % top_k of token
 // i / top_k. A row is an assignment to an expert of this device; rows are sorted by expert, and of
 // an expert by assignment.
-struct ExpertsConfig {
+struct ExpertLayer {
   int hidden;
   int intermediate;
   int first_expert;
@@ -25,38 +26,38 @@ struct ExpertsConfig {
   int top_k;
   bool weighs_input;  // the routing weight multiplies the sums of the first product
   bool residual;
+  bool gathers;       // the tokens of the rows are copied
+  int tile_rows;      // of a tile of either product
   i64 gate_up_bytes;  // packed weights of an expert
   i64 down_bytes;
-  TilesConfig gate_up;  // both have the same thread blocks
-  TilesConfig down;
 
-  HEDDLE_BOTH constexpr int threads() const { return gate_up.threads(); }
-  HEDDLE_BOTH constexpr int warps() const { return threads() / 32; }
-
-  // Behind the ring and the sums of a tile of the first product: the tokens of its rows.
-  HEDDLE_BOTH constexpr int table_offset() const { return (gate_up.shared_bytes() + 15) / 16 * 16; }
-  HEDDLE_BOTH constexpr int gate_up_shared_bytes() const {
-    return table_offset() + 4 * gate_up.tile_m;
-  }
-  HEDDLE_BOTH constexpr int shared_bytes() const {
-    return max_of(gate_up_shared_bytes(), down.shared_bytes());
-  }
-
-  // The workspace, behind everybody's counters: of each local expert its first row, and behind the
-  // last one the end of all rows; of each row its assignment; of each assignment its row; what the
-  // first product gives the second one, [rows][intermediate] of 16 bits; what the second one gives
-  // the sum, [rows][hidden] of FP32.
+  // The most tiles that the rows of all experts can have: each expert has one that is not full.
   HEDDLE_BOTH constexpr i64 assignments(i64 tokens) const { return tokens * top_k; }
+  HEDDLE_BOTH constexpr i64 most_tiles(i64 tokens) const {
+    const i64 rows = assignments(tokens);
+    const i64 partly_full = local_experts + rows / tile_rows;
+    return rows < partly_full ? rows : partly_full;
+  }
+
+  // The workspace, behind everybody's counters: the number of tiles and, 16 bytes further, the list
+  // of them (schedule/listed_tiles.cuh); of each row its assignment; of each assignment its row;
+  // with gathers the tokens of the rows, [rows][hidden] of 16 bits; what the first product gives
+  // the second one, [rows][intermediate] of 16 bits; what the second one gives the sum,
+  // [rows][hidden] of FP32.
+  static constexpr int kListOffset = 16;
   HEDDLE_BOTH static constexpr i64 lines(i64 bytes) { return ceil_div(bytes, 128) * 128; }
-  HEDDLE_BOTH constexpr i64 first_rows_offset() const { return Workspace::kCounterBytes; }
-  HEDDLE_BOTH constexpr i64 assignments_offset() const {
-    return first_rows_offset() + lines(4 * (local_experts + 1));
+  HEDDLE_BOTH constexpr i64 tiles_offset() const { return Workspace::kCounterBytes; }
+  HEDDLE_BOTH constexpr i64 assignments_offset(i64 tokens) const {
+    return tiles_offset() + lines(kListOffset + 16 * most_tiles(tokens));
   }
   HEDDLE_BOTH constexpr i64 rows_offset(i64 tokens) const {
-    return assignments_offset() + lines(4 * assignments(tokens));
+    return assignments_offset(tokens) + lines(4 * assignments(tokens));
+  }
+  HEDDLE_BOTH constexpr i64 gathered_offset(i64 tokens) const {
+    return rows_offset(tokens) + lines(4 * assignments(tokens));
   }
   HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
-    return rows_offset(tokens) + lines(4 * assignments(tokens));
+    return gathered_offset(tokens) + (gathers ? lines(2 * assignments(tokens) * hidden) : 0);
   }
   HEDDLE_BOTH constexpr i64 outputs_offset(i64 tokens) const {
     return middle_offset(tokens) + lines(2 * assignments(tokens) * intermediate);
@@ -65,8 +66,30 @@ struct ExpertsConfig {
     return outputs_offset(tokens) + lines(4 * assignments(tokens) * hidden);
   }
 
+  // Shared memory of kRoute: assignments of each local expert.
+  HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * local_experts; }
+
   HEDDLE_FIELDS(hidden, intermediate, first_expert, local_experts, top_k, weighs_input, residual,
-                gate_up_bytes, down_bytes, gate_up, down)
+                gathers, tile_rows, gate_up_bytes, down_bytes)
+};
+
+struct ExpertsConfig {
+  ExpertLayer layer;
+  TilesConfig gate_up;  // both have the same thread blocks
+  TilesConfig down;
+
+  HEDDLE_BOTH constexpr int threads() const { return gate_up.threads(); }
+
+  // Behind the ring and the sums of a tile of the first product: the tokens of its rows.
+  HEDDLE_BOTH constexpr int table_offset() const { return (gate_up.shared_bytes() + 15) / 16 * 16; }
+  HEDDLE_BOTH constexpr int gate_up_shared_bytes() const {
+    return table_offset() + 4 * gate_up.tile_m;
+  }
+  HEDDLE_BOTH constexpr int shared_bytes() const {
+    return max_of(max_of(gate_up_shared_bytes(), down.shared_bytes()), layer.route_shared_bytes());
+  }
+
+  HEDDLE_FIELDS(layer, gate_up, down)
 };
 
 }  // namespace heddle::device

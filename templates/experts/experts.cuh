@@ -4,10 +4,10 @@
 // Floors. Bytes: the packed weights of every expert that a token has chosen, once. Operations: 2 *
 // 3 * hidden * intermediate (gated) for each token and expert.
 //
-// One kernel is launched four times, for the phases of MoePhase. Launches overlap (programmatic
+// One kernel is launched four times, for phases of MoePhase. Launches overlap (programmatic
 // dependent launch), but each waits for the one before it, so that on an H200 a phase costs some 2
 // us whatever it does.
-// 1. kRoute: a warp of each expert finds the expert's rows (route.cuh).
+// 1. kRoute: a warp of each expert finds the expert's rows and lists their tiles (route.cuh).
 // 2. kGateUp: tiles of an expert's rows by rows of its gate_up (product.cuh). Tokens are read from
 //    X where they are; outputs are sorted rows, in 16 bits.
 // 3. kDown: the same with sorted rows, outputs in FP32.
@@ -30,9 +30,8 @@ struct GateUpProduct {
   using Gemm = GemmConfig;
   using Decode = DecodeWeights;
   using Tokens = GatheredTokens;
-  static constexpr bool kGathers = true;
-  static constexpr i64 kExpertBytes = Config::value.gate_up_bytes;
-  static constexpr bool kWeighs = Config::value.weighs_input;
+  static constexpr i64 kExpertBytes = Config::value.layer.gate_up_bytes;
+  static constexpr bool kWeighs = Config::value.layer.weighs_input;
 };
 
 template <class Config, class GemmConfig, class DecodeWeights>
@@ -40,8 +39,7 @@ struct DownProduct {
   using Gemm = GemmConfig;
   using Decode = DecodeWeights;
   using Tokens = DenseTokens;
-  static constexpr bool kGathers = false;
-  static constexpr i64 kExpertBytes = Config::value.down_bytes;
+  static constexpr i64 kExpertBytes = Config::value.layer.down_bytes;
   static constexpr bool kWeighs = false;
 };
 
@@ -52,19 +50,20 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
   const u32 shared = shared_address(shared_memory);
   launch_dependents();
   wait_for_predecessor();
+  const MoeWorkspace<Config> workspace(layer);
   switch (static_cast<MoePhase>(phase)) {
     case MoePhase::kRoute:
-      return route_tokens<Config>(layer);
+      return MoeRouter<Config>{layer, workspace, shared}.run();
+    case MoePhase::kGather:
+      return;  // tiles gather their tokens themselves
     case MoePhase::kGateUp: {
-      const MoeWorkspace<Config> workspace(layer);
       const ExpertProduct<Config, GateUpProduct<Config, GateUp, DecodeGateUp>> product{
-          layer,  workspace, layer.x, layer.gate_up, layer.gate_up_bias, workspace.middle, shared};
+          layer, workspace, layer.x, layer.gate_up, layer.gate_up_bias, workspace.middle(), shared};
       return product.run();
     }
     case MoePhase::kDown: {
-      const MoeWorkspace<Config> workspace(layer);
       const ExpertProduct<Config, DownProduct<Config, Down, DecodeDown>> product{
-          layer,  workspace, workspace.middle, layer.down, layer.down_bias, workspace.outputs,
+          layer, workspace, workspace.middle(), layer.down, layer.down_bias, workspace.outputs(),
           shared};
       return product.run();
     }

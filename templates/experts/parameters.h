@@ -4,7 +4,7 @@
 namespace heddle::device {
 
 struct MoeParameters {
-  const unsigned char* x;  // [tokens][hidden]
+  const unsigned char* x;             // [tokens][hidden]
   const unsigned char* gate_up;       // packed, of one local expert after the other
   const unsigned char* down;          // the same
   const unsigned char* gate_up_bias;  // [local_experts][rows of gate_up]

@@ -1,26 +1,38 @@
 // One of the two products of the experts: tiles of an expert's rows by rows of its weights, which
 // are read as GEMM by tiles does it (tiles/tiles.cuh has the budget). A thread block takes one tile
-// after the other from schedule/grouped_tiles.cuh.
+// after the other from schedule/listed_tiles.cuh.
 #pragma once
 
 #include "experts/workspace.cuh"
-#include "schedule/grouped_tiles.cuh"
 #include "steps/tile_epilogue.cuh"
 #include "tiles/multiply.cuh"
+#include "tiles/multiply_wide.cuh"
 #include "tiles/pipeline.cuh"
 
 namespace heddle {
 
-// What GroupedTiles asks for. Gemm: the product's configuration, as a GEMM's.
-template <class Config, class Gemm>
+// What ListedTiles asks for. Gemm: the product's configuration, as a GEMM's.
+template <class Gemm, i64 kExpertBytes>
 struct ExpertTiles {
-  static constexpr int kGroups = Config::value.local_experts;
   static constexpr int kTileTokens = Gemm::value.tile_m;
   static constexpr int kTileRowTiles = 1;
   static constexpr int kRowSets =
       static_cast<int>(ceil_div(Gemm::value.shape.n, Gemm::value.tile_n));
   static constexpr int kBandTokens = 1024;
   static constexpr int kTotalUnits = Gemm::value.total_stages();
+  static constexpr i64 kGroupBytes = kExpertBytes;
+};
+
+// The policies of a product's tiles (tiles/tiles.cuh).
+template <class Gemm, class Decode, class Tokens, bool kReadsAhead = Gemm::value.reads_ahead>
+struct TilePolicies {
+  using Pipeline = AsyncPipeline<Gemm, Tokens>;
+  using Tile = WarpTile<Gemm, Decode>;
+};
+template <class Gemm, class Decode, class Tokens>
+struct TilePolicies<Gemm, Decode, Tokens, true> {
+  using Pipeline = WidePipeline<Gemm, Tokens>;
+  using Tile = WideTile<Gemm, Decode>;
 };
 
 // Product: which product it is.
@@ -34,19 +46,19 @@ struct ExpertProduct {
   using Gemm = typename Product::Gemm;
   using Tokens = typename Product::Tokens;
   using S = Shape<Gemm>;
-  using Tiles = GroupedTiles<ExpertTiles<Config, Gemm>>;
-  static constexpr bool kGathers = Product::kGathers;
+  using Tiles = ListedTiles<ExpertTiles<Gemm, Product::kExpertBytes>>;
+  using Ways = TilePolicies<Gemm, typename Product::Decode, Tokens>;
 
   const MoeParameters& layer;
   MoeWorkspace<Config> workspace;
-  const u8* x;  // rows, or with kGathers tokens
+  const u8* x;  // rows, or tokens that are gathered
   const u8* weights;
   const u8* bias;
   u8* y;
   u32 shared;
 
   __device__ __forceinline__ void run() const {
-    Tiles tiles(workspace.first_rows);
+    Tiles tiles(workspace.tiles(), workspace.tile_count());
     GroupedPiece piece;
     while (tiles.next(piece)) {
       multiply(piece);
@@ -58,7 +70,7 @@ struct ExpertProduct {
   __device__ __forceinline__ void multiply(const GroupedPiece& piece) const {
     const int rows = piece.end_token - piece.first_token;
     const int row_block = piece.row_tile * S::kStageRowBlocks;
-    const u8* const packed = weights + piece.group * Product::kExpertBytes;
+    const u8* const packed = Tiles::weights_of(weights, piece);
     const u8* const metadata = packed + Gemm::value.shape.channel_offset;
 
     typename Tokens::Operands operands{};
@@ -67,24 +79,24 @@ struct ExpertProduct {
     operands.row_blocks = Gemm::value.shape.row_blocks - row_block;
     operands.rows = rows;
     operands.tokens = x;
-    if constexpr (kGathers) {
+    if constexpr (Tokens::kGathered) {
       operands.table = shared + Config::value.table_offset();
       for (int i = threadIdx.x; i < Gemm::value.tile_m && i < rows; i += S::kThreads) {
         store_shared_4(operands.table + 4 * i,
-                       assignment_of(piece.first_token + i) / Config::value.top_k);
+                       workspace.assignment_of(piece.first_token + i) / Config::value.layer.top_k);
       }
       block_barrier();
     } else {
       operands.tokens += static_cast<i64>(piece.first_token) * Gemm::value.shape.k * 2;
     }
-    AsyncPipeline<Gemm, Tokens> pipeline(operands, piece, shared);
+    typename Ways::Pipeline pipeline(operands, piece, shared);
     pipeline.start();
 
     const int warp = threadIdx.x / 32;
     const int warp_n = warp % Gemm::value.warps_n;
     const int warp_m = warp / Gemm::value.warps_n % Gemm::value.warps_m;
     const int warp_k = warp / (Gemm::value.warps_n * Gemm::value.warps_m);
-    WarpTile<Gemm, typename Product::Decode> tile(threadIdx.x % 32, warp_m, warp_n, warp_k);
+    typename Ways::Tile tile(threadIdx.x % 32, warp_m, warp_n, warp_k);
     tile.load_channel_zeros(metadata, row_block);
     tile.run(pipeline);
     pipeline.finish();
@@ -101,8 +113,9 @@ struct ExpertProduct {
     constexpr int kRows = Gemm::value.epilogue.rows();
     constexpr int kTokenOutputs = Gemm::value.tile_n / kRows;
     constexpr int kBiasBytes = Gemm::value.epilogue.bias_bytes * Gemm::value.shape.n;
-    const Output<Gemm> output{packed, y, bias + static_cast<i64>(piece.group) * kBiasBytes,
-                              nullptr, Gemm::value.shape, nullptr};
+    const Output<Gemm> output{
+        packed, y, bias + static_cast<i64>(piece.group) * kBiasBytes, nullptr, Gemm::value.shape,
+        nullptr};
     const int rows = piece.end_token - piece.first_token;
     for (int i = threadIdx.x; i < Gemm::value.outputs(); i += S::kThreads) {
       const int token = i / kTokenOutputs;
@@ -111,7 +124,7 @@ struct ExpertProduct {
       if (token >= rows || row >= Gemm::value.shape.n) continue;
       const int place = piece.first_token + token;
       float factor = 1.0f;
-      if constexpr (Product::kWeighs) factor = layer.weights[assignment_of(place)];
+      if constexpr (Product::kWeighs) factor = layer.weights[workspace.assignment_of(place)];
       output.store(place, row, [&](int half) {
         Sums8 sum = sums.sum_of_warps(token, row_of_tile + 8 * half);
         if constexpr (Product::kWeighs) {
@@ -121,10 +134,6 @@ struct ExpertProduct {
         return sum;
       });
     }
-  }
-
-  __device__ __forceinline__ int assignment_of(int row) const {
-    return static_cast<int>(load_global_4_l2(workspace.assignments + row));
   }
 };
 

@@ -1,8 +1,10 @@
-// Sorts assignments by expert. Each warp has one local expert: it counts the assignments to those
-// before it, which is where its rows begin, then gives its own assignments their rows in their
-// order. Nothing depends on who comes first, and no warp waits for another.
+// Sorts assignments by expert, and lists the tiles of their rows. Every thread block counts the
+// assignments of all local experts. Then each warp has one expert: the sums of the counts before
+// its own are where its rows and its tiles begin; it gives its assignments their rows in their
+// order. No block waits for another, and nothing depends on who comes first.
 //
-// Cost: every warp reads all ids twice, 32 lanes by kBatch ids at a time.
+// Cost: every block reads all ids once, and every warp with rows once more, kBatch ids of a lane at
+// a time.
 #pragma once
 
 #include "experts/workspace.cuh"
@@ -11,59 +13,114 @@
 namespace heddle {
 
 template <class Config>
-__device__ __forceinline__ void route_tokens(const MoeParameters& layer) {
-  constexpr int kBatch = 8;  // ids of a lane that are on their way at once
-  const int warp = threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
-  const int local = static_cast<int>(blockIdx.x) * Config::value.warps() + warp;
-  if (local >= Config::value.local_experts) return;
-  const int first = Config::value.first_expert;
-  const int count = layer.tokens * Config::value.top_k;
-  const MoeWorkspace<Config> workspace(layer);
+struct MoeRouter {
+  static constexpr ExpertLayer kLayer = Config::value.layer;
+  static constexpr int kThreads = Config::value.threads();
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kBatch = 8;
 
-  // Ids beyond the last assignment are those of no expert.
-  int ids[kBatch];
-  const auto load = [&](int begin) {
+  const MoeParameters& layer;
+  MoeWorkspace<Config> workspace;
+  u32 shared;  // [local_experts] counts
+
+  __device__ __forceinline__ void run() const {
+    count();
+    const int local = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
+    if (local < kLayer.local_experts) place(local);
+  }
+
+ private:
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  __device__ __forceinline__ int assignments() const { return layer.tokens * kLayer.top_k; }
+  __device__ __forceinline__ u32 count_of(int local) const { return shared + 4 * local; }
+
+  // kBatch ids of a thread, `stride` apart. Those beyond the last one are of no expert.
+  __device__ __forceinline__ void load(int begin, int stride, int (&ids)[kBatch]) const {
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
-      const int at = begin + 32 * i + lane;
-      ids[i] = at < count ? static_cast<int>(load_global_4_l2(layer.ids + at)) : -1;
-    }
-  };
-
-  int before = 0;
-  int own = 0;
-  for (int begin = 0; begin < count; begin += 32 * kBatch) {
-    load(begin);
-#pragma unroll
-    for (int i = 0; i < kBatch; ++i) {
-      before += ids[i] >= first && ids[i] < first + local ? 1 : 0;
-      own += ids[i] == first + local ? 1 : 0;
+      const int at = begin + stride * i;
+      ids[i] = at < assignments() ? static_cast<int>(load_global_4_l2(layer.ids + at)) : -1;
     }
   }
-  before = sum_of_lanes(before);
-  own = sum_of_lanes(own);
-  if (lane == 0) {
-    workspace.first_rows[local] = before;
-    if (local == Config::value.local_experts - 1) workspace.first_rows[local + 1] = before + own;
-  }
-  if (own == 0) return;
 
-  int row = before;
-  for (int begin = 0; begin < count; begin += 32 * kBatch) {
-    load(begin);
+  __device__ __forceinline__ void count() const {
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int local = thread; local < kLayer.local_experts; local += kThreads) {
+      store_shared_4(count_of(local), 0);
+    }
+    block_barrier();
+    for (int begin = 0; begin < assignments(); begin += kThreads * kBatch) {
+      int ids[kBatch];
+      load(begin + thread, kThreads, ids);
 #pragma unroll
-    for (int i = 0; i < kBatch; ++i) {
-      const bool is_own = ids[i] == first + local;
-      const u32 owners = ballot(is_own);
-      if (is_own) {
-        const int at = row + __popc(owners & ((1u << lane) - 1));
-        const int assignment = begin + 32 * i + lane;
-        workspace.assignments[at] = assignment;
-        workspace.rows[assignment] = at;
+      for (const int id : ids) {
+        if (is_local<Config>(id)) shared_add(count_of(id - kLayer.first_expert), 1);
       }
-      row += __popc(owners);
     }
+    block_barrier();
+  }
+
+  __device__ __forceinline__ void place(int local) const {
+    int first = 0;
+    int first_tile = 0;
+    for (int before = lane(); before < local; before += 32) {
+      const int rows = static_cast<int>(load_shared_4(count_of(before)));
+      first += rows;
+      first_tile += tiles_of(rows);
+    }
+    first = sum_of_lanes(first);
+    first_tile = sum_of_lanes(first_tile);
+    const int rows = static_cast<int>(load_shared_4(count_of(local)));
+    for (int i = lane(); i < tiles_of(rows); i += 32) {
+      workspace.tiles()[first_tile + i] = {local, first, first + rows, i};
+    }
+    if (local == kLayer.local_experts - 1 && lane() == 0) {
+      *workspace.tile_count() = first_tile + tiles_of(rows);
+    }
+    if (rows > 0) place_rows(kLayer.first_expert + local, first);
+  }
+
+  __device__ __forceinline__ void place_rows(int id, int row) const {
+    int* const assignment_of_row = workspace.assignments();
+    int* const row_of_assignment = workspace.rows();
+    for (int begin = 0; begin < assignments(); begin += 32 * kBatch) {
+      int ids[kBatch];
+      load(begin + lane(), 32, ids);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const u32 owners = ballot(ids[i] == id);
+        if (ids[i] == id) {
+          const int at = row + __popc(owners & ((1u << lane()) - 1));
+          const int assignment = begin + 32 * i + lane();
+          assignment_of_row[at] = assignment;
+          row_of_assignment[assignment] = at;
+        }
+        row += __popc(owners);
+      }
+    }
+  }
+
+  static __device__ __forceinline__ int tiles_of(int rows) {
+    return (rows + kLayer.tile_rows - 1) / kLayer.tile_rows;
+  }
+};
+
+// Copies the tokens of all rows to the rows' places.
+template <class Config>
+__device__ __forceinline__ void gather_tokens(const MoeParameters& layer) {
+  constexpr int kVectors = Config::value.layer.hidden / 8;  // of a row
+  const MoeWorkspace<Config> workspace(layer);
+  const i64 vectors = static_cast<i64>(layer.tokens) * Config::value.layer.top_k * kVectors;
+  const i64 stride = static_cast<i64>(gridDim.x) * Config::value.threads();
+  for (i64 i = static_cast<i64>(blockIdx.x) * Config::value.threads() + threadIdx.x; i < vectors;
+       i += stride) {
+    const int assignment = static_cast<int>(i / kVectors);
+    if (!is_local<Config>(static_cast<int>(load_global_4_l2(layer.ids + assignment)))) continue;
+    const int vector = static_cast<int>(i % kVectors);
+    const int row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
+    const i64 token = assignment / Config::value.layer.top_k;
+    store_global_16(workspace.gathered() + 16 * (static_cast<i64>(row) * kVectors + vector),
+                    load_global_16_coherent(layer.x + 16 * (token * kVectors + vector)));
   }
 }
 

@@ -4,36 +4,57 @@
 #include "experts/config.h"
 #include "experts/parameters.h"
 #include "primitives/memory.cuh"
+#include "schedule/listed_tiles.cuh"
 
 namespace heddle {
 
+// Config::value.layer is the layer.
 template <class Config>
 struct MoeWorkspace {
-  int* first_rows;   // [local_experts + 1]
-  int* assignments;  // of each row
-  int* rows;         // of each assignment to an expert of this device
-  u8* middle;        // [rows][intermediate]
-  u8* outputs;       // [rows][hidden] in FP32
+  static constexpr ExpertLayer kLayer = Config::value.layer;
+
+  u8* base;
+  int tokens;
 
   __device__ __forceinline__ explicit MoeWorkspace(const MoeParameters& layer)
-      : first_rows(at<int>(layer, Config::value.first_rows_offset())),
-        assignments(at<int>(layer, Config::value.assignments_offset())),
-        rows(at<int>(layer, Config::value.rows_offset(layer.tokens))),
-        middle(at<u8>(layer, Config::value.middle_offset(layer.tokens))),
-        outputs(at<u8>(layer, Config::value.outputs_offset(layer.tokens))) {}
+      : base(layer.workspace), tokens(layer.tokens) {}
+
+  __device__ __forceinline__ int* tile_count() const { return at<int>(kLayer.tiles_offset()); }
+  __device__ __forceinline__ ListedTile* tiles() const {
+    return at<ListedTile>(kLayer.tiles_offset() + kLayer.kListOffset);
+  }
+  __device__ __forceinline__ int* assignments() const {  // of each row
+    return at<int>(kLayer.assignments_offset(tokens));
+  }
+  __device__ __forceinline__ int* rows() const {  // of each assignment to an expert of this device
+    return at<int>(kLayer.rows_offset(tokens));
+  }
+  __device__ __forceinline__ u8* gathered() const {  // [rows][hidden]
+    return at<u8>(kLayer.gathered_offset(tokens));
+  }
+  __device__ __forceinline__ u8* middle() const {  // [rows][intermediate]
+    return at<u8>(kLayer.middle_offset(tokens));
+  }
+  __device__ __forceinline__ u8* outputs() const {  // [rows][hidden] in FP32
+    return at<u8>(kLayer.outputs_offset(tokens));
+  }
+
+  __device__ __forceinline__ int assignment_of(int row) const {
+    return static_cast<int>(load_global_4_l2(assignments() + row));
+  }
 
  private:
   template <class T>
-  static __device__ __forceinline__ T* at(const MoeParameters& layer, i64 offset) {
-    return reinterpret_cast<T*>(layer.workspace + offset);
+  __device__ __forceinline__ T* at(i64 offset) const {
+    return reinterpret_cast<T*>(base + offset);
   }
 };
 
 // Whether an id is that of an expert of this device.
 template <class Config>
 __device__ __forceinline__ bool is_local(int id) {
-  const int local = id - Config::value.first_expert;
-  return local >= 0 && local < Config::value.local_experts;
+  const int local = id - Config::value.layer.first_expert;
+  return local >= 0 && local < Config::value.layer.local_experts;
 }
 
 }  // namespace heddle

@@ -84,6 +84,11 @@ __device__ __forceinline__ u32 shuffle_down_8(u32 value) {
   return d;
 }
 
+// red.shared.add: adds; no one is told the value before.
+__device__ __forceinline__ void shared_add(u32 shared_address, u32 value) {
+  asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");
+}
+
 // red.shared.max: for unsigned integers.
 __device__ __forceinline__ void shared_max(u32 shared_address, u32 value) {
   asm volatile("red.shared.max.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");

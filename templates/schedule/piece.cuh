@@ -15,7 +15,7 @@
 //
 // A schedule may hold state, and its constructor may take what the launch tells the kernel: the
 // number of tokens, of shared tiles, or a pointer to device memory. So one whose groups of tokens
-// only the device knows, such as those of experts (grouped_tiles.cuh), reads their counts there; it
+// only the device knows, such as those of experts (listed_tiles.cuh), reads their counts there; it
 // must not before wait_for_predecessor(). What only its kernels look at it adds in a piece of its
 // own, which derives from Piece.
 //
@@ -37,5 +37,9 @@ struct Piece {
   int shared_tile;
   int begin, end;
 };
+
+// Behind the last token that a piece's tile may have, of a launch with m tokens: a policy whose
+// pieces have fewer has an overload for them.
+__device__ __forceinline__ int end_token(const Piece& /*piece*/, int m) { return m; }
 
 }  // namespace heddle

@@ -24,6 +24,7 @@ namespace heddle {
 template <class Shape>
 struct SharedTiles {
   using S = Shape;
+  using PieceType = Piece;
   int row_sets;  // that hold all rows
   int units;     // of K
   int token_tiles;
@@ -49,6 +50,11 @@ struct SharedTiles {
   }
   static __device__ __forceinline__ int rank() {
     return S::kBlocks > 1 ? static_cast<int>(cluster_rank()) : 0;
+  }
+
+  // The packed weights that a piece's rows are of.
+  static __device__ __forceinline__ const u8* weights_of(const u8* weights, const Piece&) {
+    return weights;
   }
 
   // False at the end of the block's work.

@@ -34,7 +34,8 @@ struct WideTile : WarpTile<Config, Decode> {
 
   using Base::Base;
 
-  __device__ __forceinline__ void run(WidePipeline<Config>& pipeline) {
+  template <class Pipeline>
+  __device__ __forceinline__ void run(Pipeline& pipeline) {
     Base::load_tokens(pipeline.here, this->run_offset, 0, tokens);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) load_weights(r, pipeline.here, this->run_offset, 0);
@@ -106,8 +107,9 @@ struct WideTile : WarpTile<Config, Decode> {
   // The first steps of 64 columns start their part of the copies of a later stage: all of them at
   // once would be in the way of other instructions, more steps need registers for longer.
   static constexpr int kParts = 2;
-  static __device__ __forceinline__ void start_copies(WidePipeline<Config>& pipeline, int step) {
-    constexpr int kCopies = WidePipeline<Config>::Copy::kCopies;
+  template <class Pipeline>
+  static __device__ __forceinline__ void start_copies(Pipeline& pipeline, int step) {
+    constexpr int kCopies = Pipeline::Copy::kCopies;
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       if (i * kParts / kCopies == step) pipeline.start_copy(i);

@@ -17,6 +17,7 @@ struct TileOperands {
 // Where the tile's tokens lie: a policy of who copies them. Here they follow each other in X.
 struct DenseTokens {
   using Operands = TileOperands;
+  static constexpr bool kGathered = false;
   // Bytes from Operands::tokens to a column of token `row` of the tile.
   template <class Config>
   static __device__ __forceinline__ int offset(const Operands& /*tile*/, int row, int column) {
@@ -29,6 +30,7 @@ struct GatheredTokens {
   struct Operands : TileOperands {
     u32 table;
   };
+  static constexpr bool kGathered = true;
   template <class Config>
   static __device__ __forceinline__ i64 offset(const Operands& tile, int row, int column) {
     const i64 token = load_shared_4(tile.table + 4 * row);

@@ -13,7 +13,8 @@
 
 namespace heddle {
 
-// cp.async: kStages - 1 stages are on their way while one is read. Tokens: a policy of operands.cuh.
+// cp.async: kStages - 1 stages are on their way while one is read. Tokens: a policy of
+// operands.cuh.
 template <class Config, class Tokens = DenseTokens>
 struct AsyncPipeline {
   using S = Shape<Config>;

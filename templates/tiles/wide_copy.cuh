@@ -9,9 +9,11 @@
 
 namespace heddle {
 
-template <class Config>
+// Tokens: a policy of operands.cuh.
+template <class Config, class Tokens = DenseTokens>
 struct WideCopy {
   using S = Shape<Config>;
+  using Operands = typename Tokens::Operands;
   static constexpr int kWarps = S::kThreads / 32;
   static constexpr int kSlices = S::kRun / 64;
   // Tokens: a thread has the same 16 bytes of every kTokenStep-th row.
@@ -40,20 +42,26 @@ struct WideCopy {
                     S::kStageRowBlocks % (kWarps * kSlices) == 0,
                 "all threads copy as much in all slices");
 
-  const u8* tokens;
+  const u8* tokens;  // the thread's part of the first row of the slice; of gathered ones of token 0
   const u8* weights;
   const u8* pre_scale;
   u32 token_to, weight_to;  // from the beginning of a stage
+  u32 table = 0;            // of gathered tokens: the entry of the thread's first row of the slice
   int rows;                 // of X, from the thread's first of the slice
   int row_blocks;           // of W, from the warp's first of the slice
   int slice = 0;
   bool ends_block;  // takes part in the last, shorter copy of a row block
 
   // Copies stage `stage` of the block's tile.
-  __device__ __forceinline__ WideCopy(int stage, const TileOperands& tile) {
+  __device__ __forceinline__ WideCopy(int stage, const Operands& tile) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / kTokenUnits;
-    tokens = tile.tokens + row * kRowBytes + 16 * unit() + static_cast<i64>(stage) * S::kTokenBytes;
+    tokens = tile.tokens + 16 * unit() + static_cast<i64>(stage) * S::kTokenBytes;
+    if constexpr (Tokens::kGathered) {
+      table = tile.table + 4 * row;
+    } else {
+      tokens += row * kRowBytes;
+    }
     token_to = S::kWeightBytes + token_unit_offset<Config>(row, unit());
     rows = tile.rows - row;
     const int warp = thread / 32;
@@ -74,7 +82,7 @@ struct WideCopy {
     if (i < kTokenCopies) {
       copy_async_16_if(wanted && i * kTokenStep < rows,
                        to + token_to + i * (kTokenStep * S::kTokenBytes),
-                       tokens + i * kTokenStep * kRowBytes, column_valid);
+                       tokens + row_bytes(i * kTokenStep), column_valid);
     } else if (i < kTokenCopies + kWeightCopies) {
       const int block = (i - kTokenCopies) / kBlockCopies * kWarps;
       const int part = (i - kTokenCopies) % kBlockCopies;
@@ -105,8 +113,21 @@ struct WideCopy {
   }
 
  private:
+  // Bytes from `tokens` to the same part of so many rows further.
+  __device__ __forceinline__ i64 row_bytes(int rows_further) const {
+    if constexpr (Tokens::kGathered) {
+      return static_cast<i64>(load_shared_4(table + 4 * rows_further)) * kRowBytes;
+    } else {
+      return rows_further * kRowBytes;
+    }
+  }
   __device__ __forceinline__ void walk(int slices, int stages) {
-    tokens += slices * kSliceRows * kRowBytes + stages * S::kTokenBytes;
+    if constexpr (Tokens::kGathered) {
+      tokens += stages * S::kTokenBytes;
+      table += slices * kSliceRows * 4;
+    } else {
+      tokens += slices * kSliceRows * kRowBytes + stages * S::kTokenBytes;
+    }
     token_to += slices * kSliceRows * S::kTokenBytes;
     rows -= slices * kSliceRows;
     weights += slices * kSliceBlocks * kPackedBlockBytes + stages * S::kRowBlockBytes;

@@ -11,10 +11,12 @@
 
 namespace heddle {
 
-template <class Config>
+// Tokens: a policy of operands.cuh.
+template <class Config, class Tokens = DenseTokens>
 struct WidePipeline {
   using S = Shape<Config>;
-  using Copy = WideCopy<Config>;
+  using Copy = WideCopy<Config, Tokens>;
+  using Operands = typename Tokens::Operands;
   Copy copy;
   u32 shared;
   int end;   // of this block's stages
@@ -24,8 +26,7 @@ struct WidePipeline {
 
   static_assert(Config::value.split_k <= S::kTotalStages, "a warp begins to read before it looks");
 
-  __device__ __forceinline__ WidePipeline(const TileOperands& operands, const Piece& piece,
-                                          u32 shared)
+  __device__ __forceinline__ WidePipeline(const Operands& operands, const Piece& piece, u32 shared)
       : copy(piece.begin, operands),
         shared(shared),
         end(piece.end),

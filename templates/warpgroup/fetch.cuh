@@ -19,6 +19,7 @@ template <class Config>
 struct WgmmaFetch {
   using S = WgmmaShape<Config>;
   using Schedule = typename Config::Schedule;
+  using Piece = typename Schedule::PieceType;
   static constexpr int kMostBlocks = S::kTileRowTiles;  // of a warp, one of each row tile
 
   WgmmaMemory<Config> memory;
@@ -112,8 +113,9 @@ struct WgmmaFetch {
     const u32 bytes =
         S::chunks_of_unit(k, shape) * Config::value.weights.chunk_bytes - S::kMissingBytes;
     const u32 barrier = memory.full_barrier(stage);
-    const u8* from = weights + (static_cast<i64>(first) * shape.chunks + k * S::kStageChunks) *
-                                   Config::value.weights.chunk_bytes;
+    const u8* from = Schedule::weights_of(weights, piece) +
+                     (static_cast<i64>(first) * shape.chunks + k * S::kStageChunks) *
+                         Config::value.weights.chunk_bytes;
     const u32 to = memory.weights(stage) + warp * S::kRowBlockStep;
     const i64 step = static_cast<i64>(4 * shape.chunks) * Config::value.weights.chunk_bytes;
     if (!elect_one()) return;

@@ -17,6 +17,7 @@ template <class Config>
 struct WgmmaFinish {
   using S = WgmmaShape<Config>;
   using Schedule = typename Config::Schedule;
+  using Piece = typename Schedule::PieceType;
   using Sum = typename Config::Sums::Sum;
   template <int kCount>
   using SumsOf = Sum[S::kRowTiles][kCount];

@@ -10,6 +10,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaFloatEnd {
   using S = WgmmaShape<Config>;
+  using Piece = typename Config::Schedule::PieceType;
   using Store = WgmmaStore<Config>;
   using Sums = typename Config::Sums;
   using RowSums = typename Store::RowSums;

@@ -21,6 +21,7 @@ template <class Config>
 struct WgmmaParts {
   using S = WgmmaShape<Config>;
   using Schedule = typename Config::Schedule;
+  using Piece = typename Schedule::PieceType;
   using Sums = typename Config::Sums::Sum[S::kRowTiles][S::kOwnSums];
   // Sums of a warpgroup as they lie in its registers, four of a thread at a time.
   static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kOwnSums * 4 * 128;

@@ -98,6 +98,7 @@ struct WgmmaRoundedPass {
 template <class Config>
 struct WgmmaRoundedRows {
   using S = WgmmaShape<Config>;
+  using Piece = typename Config::Schedule::PieceType;
   using Store = WgmmaStore<Config>;
   static constexpr int kRows = Config::value.epilogue.rows();
   static constexpr int kRowThreads = 64 / kRows;  // that write a token's outputs of 64 rows
@@ -142,6 +143,7 @@ struct WgmmaRoundedRows {
 template <class Config>
 struct WgmmaRoundedEnd {
   using S = WgmmaShape<Config>;
+  using Piece = typename Config::Schedule::PieceType;
   using Rows = WgmmaRoundedRows<Config>;
   using Store = WgmmaStore<Config>;
   static constexpr int kPassTokens = Store::kPassTokens;
@@ -170,6 +172,7 @@ struct WgmmaRoundedEnd {
 template <class Config>
 struct WgmmaTokenRowsEnd {
   using S = WgmmaShape<Config>;
+  using Piece = typename Config::Schedule::PieceType;
   using Rows = WgmmaRoundedRows<Config>;
   using Store = WgmmaStore<Config>;
   static constexpr int kPassesOf128 = S::kOwnSums / 32;  // of 128 rows of W; of a half half as many

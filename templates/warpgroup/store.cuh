@@ -34,6 +34,7 @@ struct TileShare {
 template <class Config>
 struct WgmmaStore {
   using S = WgmmaShape<Config>;
+  using Piece = typename Config::Schedule::PieceType;
   using Sums = typename Config::Sums;
   using Sum = typename Sums::Sum;
   using RowSums = Sum[S::kOwnSums];  // of a row tile
@@ -103,7 +104,7 @@ struct WgmmaStore {
   // The token at a place of the piece; negative: none, or one that has another place, too.
   __device__ __forceinline__ int token_at(const Piece& piece, int place) const {
     const int token = unchecked_token_at(piece, place);
-    return token >= box_of(piece, place) && token < m ? token : -1;
+    return token >= box_of(piece, place) && token < end_token(piece, m) ? token : -1;
   }
 
   static __device__ __forceinline__ int passes_of(const TileShare<Config>& share) {

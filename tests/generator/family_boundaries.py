@@ -28,6 +28,7 @@ ALLOWED = {
 MADE_OF = {
     # The products of experts are tiles of a GEMM, with their configuration and their candidates.
     "experts": {"tiles"},
+    "warpgroup_experts": {"experts", "warpgroup"},
 }
 
 # A family in the folder of another, of which it has the template.

@@ -1,15 +1,18 @@
 #include "generator/families/experts/candidates.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "generator/families/all.h"
 #include "generator/families/configuration.h"
-#include "generator/families/experts/launches.h"
+#include "generator/families/experts/experts_family.h"
 #include "generator/families/experts/products.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
+#include "generator/operations/moe/moe.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -17,6 +20,8 @@ namespace {
 
 using device::ExpertsConfig;
 using device::TilesConfig;
+
+constexpr Path kPath = Path::kAmpere;  // of the feeder that the kernel has
 
 const GemmFamily& tiles() { return dynamic_cast<const GemmFamily&>(*tiles_family()); }
 
@@ -41,7 +46,6 @@ TileSpec tile_spec(const TilesConfig& tile) {
 // A tile of all experts side by side as one of a single expert.
 TilesConfig of_expert(const ExpertGemm& expert, TilesConfig tile) {
   tile.shape = weight_shape(expert.spec, expert.layout);
-  tile.reads_ahead = false;
   return tile;
 }
 
@@ -58,26 +62,43 @@ PlannedKernel product_kernel(const ExpertGemm& gemm, const PlannedKernel& kernel
 class Candidates {
  public:
   Candidates(const Family& family, const Plan& plan, const MRange& tokens)
-      : family_(family),
-        plan_(plan),
-        tokens_(tokens),
-        expert_(gemms_of_expert(plan)),
-        layer_(gemms_of_layer(plan, tokens.max)) {}
+      : family_(family), plan_(plan), tokens_(tokens), expert_(gemms_of_expert(plan, kPath)) {}
 
   std::vector<PlannedKernel> all() const {
     std::vector<PlannedKernel> kernels;
-    const MRange rows{layer_.rows, layer_.rows};
-    for (const PlannedKernel& gate_up : tiles().candidates_for(layer_.gate_up.request(), rows)) {
-      const auto& tile = config_of<TilesConfig>(gate_up);
-      if (is_possible(tile)) add(gate_up, tile, rows, kernels);
-    }
+    for (const int rows : tile_rows()) add_tiles(rows, kernels);
     return kernels;
   }
 
  private:
-  void add(const PlannedKernel& gate_up, const TilesConfig& tile, const MRange& rows,
+  // Rows of a tile that may be of use: the largest tiles that the rows of few experts fill, and all
+  // smaller ones that do not read weights many times.
+  std::vector<int> tile_rows() const {
+    constexpr int kMostTiles = 4;  // of an expert with a usual number of rows
+    const ExpertLoad load = expert_load(plan_.spec.moe(), tokens_.max, 1);
+    const double usual = load.rows / std::max(1.0, load.hit);
+    const double most = usual + 4 * std::sqrt(usual);
+    std::vector<int> rows;
+    for (const int one : {8, 16, 32, 64, 128}) {
+      const bool is_first_to_hold = one == 8 || one / 2 < most;
+      if (is_first_to_hold && (one >= 64 || kMostTiles * one >= usual)) rows.push_back(one);
+    }
+    return rows;
+  }
+
+  void add_tiles(int tile_rows, std::vector<PlannedKernel>& kernels) const {
+    const ExpertGemms layer = gemms_of_layer(plan_, kPath, tokens_.max, tile_rows);
+    const MRange rows{tile_rows, tile_rows};
+    for (const PlannedKernel& gate_up : tiles().candidates_for(layer.gate_up.request(), rows)) {
+      const auto& tile = config_of<TilesConfig>(gate_up);
+      if (is_possible(tile) && tile.tile_m == tile_rows) add(layer, gate_up, tile, kernels);
+    }
+  }
+
+  void add(const ExpertGemms& layer, const PlannedKernel& gate_up, const TilesConfig& tile,
            std::vector<PlannedKernel>& kernels) const {
-    ExpertGemm down = layer_.down;
+    const MRange rows{tile.tile_m, tile.tile_m};
+    ExpertGemm down = layer.down;
     down.spec.tile = tile_spec(tile);
     for (const PlannedKernel& one : tiles().candidates_for(down.request(), rows)) {
       const auto& down_tile = config_of<TilesConfig>(one);
@@ -88,17 +109,8 @@ class Candidates {
   }
 
   ExpertsConfig config_with(const TilesConfig& gate_up, const TilesConfig& down) const {
-    const MoeSpec& moe = plan_.spec.moe();
     ExpertsConfig config{};
-    config.hidden = static_cast<int>(moe.shape.hidden);
-    config.intermediate = static_cast<int>(moe.shape.intermediate);
-    config.first_expert = static_cast<int>(moe.shape.first_expert);
-    config.local_experts = static_cast<int>(moe.local_experts());
-    config.top_k = static_cast<int>(moe.shape.top_k);
-    config.weighs_input = moe.routing_weight == RoutingWeight::kInput;
-    config.residual = moe.epilogue.residual;
-    config.gate_up_bytes = static_cast<device::i64>(expert_.gate_up.layout.total_bytes);
-    config.down_bytes = static_cast<device::i64>(expert_.down.layout.total_bytes);
+    config.layer = expert_layer(plan_, gate_up.tile_m, false);
     config.gate_up = of_expert(expert_.gate_up, gate_up);
     config.down = of_expert(expert_.down, down);
     return config;
@@ -113,7 +125,7 @@ class Candidates {
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
     kernel.blocks_per_sm = blocks_per_sm;
-    kernel.phases = kMoePhases;
+    kernel.phases = kExpertTilePhases;
     kernel.starts_early = has_dependent_launch(plan_.target);
     kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
     return kernel;
@@ -130,7 +142,6 @@ class Candidates {
   const Plan& plan_;
   const MRange tokens_;
   const ExpertGemms expert_;
-  const ExpertGemms layer_;
 };
 
 }  // namespace
@@ -141,7 +152,7 @@ std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& 
 }
 
 ExpertsConfig completed(const Plan& plan, ExpertsConfig config) {
-  const ExpertGemms expert = gemms_of_expert(plan);
+  const ExpertGemms expert = gemms_of_expert(plan, kPath);
   config.gate_up.scaling = scaling_of(expert.gate_up.request(), config.gate_up.scaling.mode);
   config.down.scaling = scaling_of(expert.down.request(), config.down.scaling.mode);
   return config;
@@ -150,7 +161,9 @@ ExpertsConfig completed(const Plan& plan, ExpertsConfig config) {
 const std::vector<CostParameter>& experts_cost_parameters() {
   static const std::vector<CostParameter> parameters = [] {
     std::vector<CostParameter> all = tiles().cost_parameters();
-    all.push_back({"phase", "us", "that each of the four launches takes beside its products", 2.0});
+    all.push_back({"phase", "us", "that each of the four launches takes beside its products", 2.5});
+    all.push_back(
+        {"products", "ratio", "of the products' time to that of one GEMM with as many tiles", 1.2});
     return all;
   }();
   return parameters;
@@ -158,13 +171,16 @@ const std::vector<CostParameter>& experts_cost_parameters() {
 
 double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t tokens, Costs costs) {
   const auto& config = config_of<ExpertsConfig>(kernel);
-  const ExpertGemms layer = gemms_of_layer(plan, tokens);
-  const Costs of_tiles = costs.first(costs.size() - 1);
+  const ExpertGemms layer = gemms_of_layer(plan, kPath, tokens, config.gate_up.tile_m);
+  const Costs of_tiles = costs.first(tiles().cost_parameters().size());
+  const double phase_us = costs[of_tiles.size()];
+  const double ratio = costs[of_tiles.size() + 1];
   const auto us = [&](const ExpertGemm& gemm, const TilesConfig& tile) {
     return tiles().predicted_us_for(gemm.request(), product_kernel(gemm, kernel, tile), layer.rows,
                                     of_tiles);
   };
-  return kMoePhases * costs.back() + us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
+  return kExpertTilePhases * phase_us +
+         ratio * (us(layer.gate_up, config.gate_up) + us(layer.down, config.down));
 }
 
 }  // namespace heddle

@@ -4,12 +4,15 @@
 
 #include <vector>
 
-#include "generator/families/costs.h"
-#include "generator/families/fields.h"
-#include "generator/families/family.h"
 #include "experts/config.h"
+#include "generator/families/costs.h"
+#include "generator/families/family.h"
+#include "generator/families/fields.h"
 
 namespace heddle {
+
+// kRoute, kGateUp, kDown, kSum.
+inline constexpr int kExpertTilePhases = 4;
 
 // As Family::candidates(). Both products have tiles of the same size and the same warps.
 std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& plan,

@@ -15,11 +15,10 @@ bool decode_alike(const WeightSpec& a, const WeightSpec& b) {
          a.interleave == b.interleave && a.permutation == b.permutation;
 }
 
-ExpertGemm product(const Plan& plan, GemmSpec spec, std::int64_t experts, bool is_down) {
+ExpertGemm product(const Plan& plan, GemmSpec spec, Path path, std::int64_t experts, bool is_down) {
   const MoeSpec& moe = plan.spec.moe();
   spec.shape.n *= experts;
-  // The feeder that the kernel has.
-  spec.path = Path::kAmpere;
+  spec.path = path;
   const bool has_plan = !is_down || decode_alike(moe.gate_up, moe.down);
   ExpertGemm gemm{spec, weight_layout(spec),
                   has_plan ? DecodePlan(plan.decode)
@@ -28,25 +27,23 @@ ExpertGemm product(const Plan& plan, GemmSpec spec, std::int64_t experts, bool i
   return gemm;
 }
 
-ExpertGemms gemms_of(const Plan& plan, std::int64_t experts, std::int64_t rows) {
+ExpertGemms gemms_of(const Plan& plan, Path path, std::int64_t experts, std::int64_t rows) {
   const MoeSpec& moe = plan.spec.moe();
-  return {product(plan, gate_up_gemm(moe), experts, false),
-          product(plan, down_gemm(moe), experts, true), rows};
+  return {product(plan, gate_up_gemm(moe), path, experts, false),
+          product(plan, down_gemm(moe), path, experts, true), rows};
 }
 
 }  // namespace
 
-ExpertGemms gemms_of_expert(const Plan& plan) {
-  return gemms_of(plan, 1, plan.spec.moe().shape.tokens_max);
+ExpertGemms gemms_of_expert(const Plan& plan, Path path) {
+  return gemms_of(plan, path, 1, plan.spec.moe().shape.tokens_max);
 }
 
-ExpertGemms gemms_of_layer(const Plan& plan, std::int64_t tokens) {
-  const MoeSpec& moe = plan.spec.moe();
-  const double hit = std::max(1.0, experts_hit(moe, tokens));
-  const double local = static_cast<double>(moe.local_experts()) /
-                       static_cast<double>(moe.shape.experts);
-  const double rows = static_cast<double>(tokens * moe.shape.top_k) * local / hit;
-  return gemms_of(plan, std::llround(hit), std::max<std::int64_t>(1, std::llround(std::ceil(rows))));
+ExpertGemms gemms_of_layer(const Plan& plan, Path path, std::int64_t tokens, int tile_rows) {
+  const ExpertLoad load = expert_load(plan.spec.moe(), tokens, tile_rows);
+  const double tiles = std::max(1.0, load.tiles);
+  const double rows = std::clamp(load.rows / tiles, 1.0, static_cast<double>(tile_rows));
+  return gemms_of(plan, path, std::llround(tiles), std::llround(std::ceil(rows)));
 }
 
 }  // namespace heddle

@@ -24,15 +24,15 @@ struct ExpertGemm {
 struct ExpertGemms {
   ExpertGemm gate_up;
   ExpertGemm down;
-  std::int64_t rows;  // of the tokens of an expert that is hit
+  std::int64_t rows;  // M
 };
 
-// The products of one expert.
-ExpertGemms gemms_of_expert(const Plan& plan);
-// The products of all experts that so many tokens hit, as if their weights were one matrix: it has
-// the bytes, the tiles and the operations of the launch. Every expert that is hit has the same
-// number of rows.
-ExpertGemms gemms_of_layer(const Plan& plan, std::int64_t tokens);
+// The products of one expert, by GEMMs of the path.
+ExpertGemms gemms_of_expert(const Plan& plan, Path path);
+// The products of all experts that so many tokens hit by tiles of `tile_rows` rows, as if every
+// tile had weights of its own and those of all were one matrix: that has the tiles, the operations
+// and, where experts have one tile each, the bytes of the launch.
+ExpertGemms gemms_of_layer(const Plan& plan, Path path, std::int64_t tokens, int tile_rows);
 
 }  // namespace heddle
 

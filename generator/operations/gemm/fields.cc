@@ -227,9 +227,10 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .doc = "GPU generation whose instructions are used; auto: any that the target has"},
 });
 
-constexpr auto kGemmFields = join_fields(
-    header_fields<kOp>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
-    weight_fields<"/weight", &GemmSpec::weight>("/activation/dtype"), kGemmActivation, kGemmChoices);
+constexpr auto kGemmFields =
+    join_fields(header_fields<kOp>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
+                weight_fields<"/weight", &GemmSpec::weight>("/activation/dtype"), kGemmActivation,
+                kGemmChoices);
 
 }  // namespace
 

@@ -107,16 +107,15 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .doc = "clamped_swiglu, which requires it: bound of gates and ups"},
 });
 
-constexpr auto kMoeFields =
-    join_fields(header_fields<kOp>("a layer of experts: Y = sum of weight * expert(X) over a "
-                                   "token's top_k experts"),
-                kMoeShape, kMoeWeights,
-                weight_fields<"/weight/gate_up", &MoeSpec::gate_up>(
-                    "/activation/dtype", "of the first product, W[N, hidden] of each expert"),
-                weight_fields<"/weight/down", &MoeSpec::down>(
-                    "/activation/dtype", "of the second, W[hidden, intermediate] of each expert"),
-                activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"),
-                kMoeWork);
+constexpr auto kMoeFields = join_fields(
+    header_fields<kOp>("a layer of experts: Y = sum of weight * expert(X) over a "
+                       "token's top_k experts"),
+    kMoeShape, kMoeWeights,
+    weight_fields<"/weight/gate_up", &MoeSpec::gate_up>(
+        "/activation/dtype", "of the first product, W[N, hidden] of each expert"),
+    weight_fields<"/weight/down", &MoeSpec::down>(
+        "/activation/dtype", "of the second, W[hidden, intermediate] of each expert"),
+    activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"), kMoeWork);
 
 }  // namespace
 

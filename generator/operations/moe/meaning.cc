@@ -13,10 +13,10 @@ namespace {
 
 void check_experts(const MoeShape& shape, Problems& problems) {
   if (shape.tokens_min > shape.tokens_max) {
-    problems.push_back({"/shape/tokens", "the fewest tokens are more than the most",
-                        '[' + std::to_string(shape.tokens_min) + ", " +
-                            std::to_string(shape.tokens_max) + ']',
-                        "[fewest, most]", ""});
+    problems.push_back(
+        {"/shape/tokens", "the fewest tokens are more than the most",
+         '[' + std::to_string(shape.tokens_min) + ", " + std::to_string(shape.tokens_max) + ']',
+         "[fewest, most]", ""});
   }
   if (shape.top_k > shape.experts) {
     problems.push_back({"/shape/top_k", "a token chooses no expert twice",
@@ -66,8 +66,7 @@ std::vector<Problem> check_meaning(const MoeSpec& spec) {
   Problems problems;
   check_experts(spec.shape, problems);
   check_assignments(spec.shape, problems);
-  for (Problem& problem :
-       as_moe_problems(check_meaning(gate_up_gemm(spec)), "/weight/gate_up")) {
+  for (Problem& problem : as_moe_problems(check_meaning(gate_up_gemm(spec)), "/weight/gate_up")) {
     if (problem.pointer != "/shape/tokens") problems.push_back(std::move(problem));
   }
   for (Problem& problem : as_moe_problems(check_meaning(down_gemm(spec)), "/weight/down")) {

@@ -25,9 +25,14 @@ GemmSpec down_gemm(const MoeSpec& spec);
 // `weight`: "/weight/gate_up" or "/weight/down".
 std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::string& weight);
 
-// Experts that tokens choose at all, if each chooses its top_k alike often and independently of the
-// others; as many tokens as go to each of them.
-double experts_hit(const MoeSpec& spec, std::int64_t tokens);
+// What so many tokens do to the experts of this device where each token chooses every expert alike
+// often, independently of the others.
+struct ExpertLoad {
+  double hit = 0;    // experts that any token chooses
+  double rows = 0;   // assignments to all of them
+  double tiles = 0;  // of `tile_rows` rows of one expert: the last one of an expert may have fewer
+};
+ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows);
 
 }  // namespace heddle
 

@@ -43,8 +43,8 @@ constexpr auto kEpilogueFields =
 constexpr auto kDequantizeFields =
     join_fields(header_fields<Op::kDequantize>(
                     "packed weights or a checkpoint's tensors to W[N,K] in FP16 or BF16"),
-                kMatrixShape, weight_fields<"/weight", &WeightOpSpec::weight>("/output/dtype"), kSourceFields,
-                kMatrixOutput, kEpilogueFields);
+                kMatrixShape, weight_fields<"/weight", &WeightOpSpec::weight>("/output/dtype"),
+                kSourceFields, kMatrixOutput, kEpilogueFields);
 
 constexpr auto kRepackFields = join_fields(
     header_fields<Op::kRepack>("a checkpoint's tensors to packed weights"), kMatrixShape,

@@ -9,6 +9,7 @@
 
 #include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "heddle/weights.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/numbers/as_size.h"
@@ -37,9 +38,8 @@ Hits hits_of(const MoeSpec& spec, const RouterChoices& choices, const Target& de
   const MoeGemms gemms = moe_gemms(spec);
   const auto bytes = static_cast<double>(weight_layout(gemms.gate_up).total_bytes +
                                          weight_layout(gemms.down).total_bytes);
-  const double products =
-      2.0 * static_cast<double>(gemms.gate_up.shape.n * gemms.gate_up.shape.k +
-                                gemms.down.shape.n * gemms.down.shape.k);
+  const double products = 2.0 * static_cast<double>(gemms.gate_up.shape.n * gemms.gate_up.shape.k +
+                                                    gemms.down.shape.n * gemms.down.shape.k);
   Hits hits;
   hits.floor_us = kLayerUs;
   for (const std::int64_t rows : rows_of_experts(spec, choices)) {
@@ -67,11 +67,16 @@ DeviceBuffer experts_of(const GemmSpec& gemm, std::int64_t experts, const Helper
   return all;
 }
 
+struct MoeTiming {
+  Hits mean;  // of all launches
+  double us = 0;
+};
+
 class MoeBench {
  public:
-  MoeBench(const MoeKernel& kernel, const BenchOptions& options)
-      : kernel_(kernel),
-        spec_(kernel.plan().spec.moe()),
+  MoeBench(const MoeSpec& spec, const Target& device, const BenchOptions& options)
+      : spec_(spec),
+        device_(device),
         gemms_(moe_gemms(spec_)),
         options_(options),
         read_tb_per_s_(read_rate(helpers_, stream_)) {
@@ -80,34 +85,27 @@ class MoeBench {
 
   double read_tb_per_s() const { return read_tb_per_s_; }
 
-  Cells time(std::int64_t tokens) {
-    const Plan& plan = kernel_.plan();
-    const Hits first = hits_of(spec_, choices(tokens, 0), plan.target, read_tb_per_s_);
-    const std::size_t copies = std::min(
-        kMostCopies, copies_for(static_cast<std::size_t>(first.bytes)));
+  // The choices are the same for all kernels.
+  MoeTiming time(const MoeKernel& kernel, std::int64_t tokens) {
+    const Hits first = hits_of(spec_, choices(tokens, 0), device_, read_tb_per_s_);
+    const std::size_t copies =
+        std::min(kMostCopies, copies_for(static_cast<std::size_t>(first.bytes)));
     while (gate_up_.size() < copies) add_copy();
-    Hits mean;
+    MoeTiming timing;
+    Hits& mean = timing.mean;
     std::vector<DeviceBuffer> ids;
     std::vector<DeviceBuffer> weights;
     for (std::size_t i = 0; i < copies; ++i) {
       const RouterChoices drawn = choices(tokens, i);
-      const Hits hits = hits_of(spec_, drawn, plan.target, read_tb_per_s_);
+      const Hits hits = hits_of(spec_, drawn, device_, read_tb_per_s_);
       mean.experts += hits.experts / static_cast<double>(copies);
       mean.bytes += hits.bytes / static_cast<double>(copies);
       mean.floor_us += hits.floor_us / static_cast<double>(copies);
       ids.push_back(to_device(drawn.ids, stream_));
       weights.push_back(to_device(drawn.weights, stream_));
     }
-    const double us = time_launches(tokens, ids, weights);
-    const PlannedKernel& planned = plan.kernels[plan.kernel_for(tokens)];
-    return {number("m", "TOKENS", tokens, fmt::format("{}", tokens)),
-            fact("kernel", planned.name),
-            word("", "TILE", planned.family->tile_text(planned)),
-            number("experts_hit", "EXPERTS", mean.experts, 1),
-            number("us", "US", us, 2),
-            number("gb_per_s", "GB/s", mean.bytes / us * 1e-3, 0),
-            number("floor_us", "FLOOR us", mean.floor_us, 2),
-            number("times_floor", "TIMES FLOOR", us / mean.floor_us, 2)};
+    timing.us = time_launches(kernel, tokens, ids, weights);
+    return timing;
   }
 
  private:
@@ -130,7 +128,8 @@ class MoeBench {
     stream_.synchronize();
   }
 
-  double time_launches(std::int64_t tokens, const std::vector<DeviceBuffer>& ids,
+  double time_launches(const MoeKernel& kernel, std::int64_t tokens,
+                       const std::vector<DeviceBuffer>& ids,
                        const std::vector<DeviceBuffer>& weights) {
     const std::size_t row_bytes = as_size(2 * tokens * spec_.shape.hidden);
     DeviceBuffer x(row_bytes);
@@ -143,7 +142,7 @@ class MoeBench {
     DeviceBuffer down_bias(2 * experts * as_size(gemms_.down.shape.n));
     gate_up_bias.fill(0, stream_);
     down_bias.fill(0, stream_);
-    DeviceBuffer workspace(kernel_.workspace_bytes(tokens));
+    DeviceBuffer workspace(kernel.workspace_bytes(tokens));
     workspace.fill(0, stream_);
     const auto launch = [&](int i) {
       const auto turn = static_cast<std::size_t>(i);
@@ -161,15 +160,15 @@ class MoeBench {
       args.y = y.memory();
       args.workspace = workspace.memory();
       args.tokens = tokens;
-      kernel_.launch(args, stream_.get());
+      kernel.launch(args, stream_.get());
     };
     return time_in_graph(stream_, static_cast<int>(ids.size()), options_.budget, launch);
   }
 
   OwnedStream stream_;
   HelperKernels helpers_;
-  const MoeKernel& kernel_;
-  const MoeSpec& spec_;
+  const MoeSpec spec_;
+  const Target device_;
   const MoeGemms gemms_;
   const BenchOptions& options_;
   const double read_tb_per_s_;
@@ -187,18 +186,48 @@ std::vector<std::int64_t> usual_tokens(const MRange& range) {
 
 BenchReport bench_moe(const MoeKernel& kernel, const BenchOptions& options) {
   const cuda::CurrentContext context;
-  MoeBench bench(kernel, options);
+  const Plan& plan = kernel.plan();
+  MoeBench bench(plan.spec.moe(), plan.target, options);
   BenchReport report;
   report.facts["read_tb_per_s"] = bench.read_tb_per_s();
   for (const std::int64_t tokens :
-       options.m.empty() ? usual_tokens(kernel.plan().spec.m_range()) : options.m) {
-    report.rows.push_back(bench.time(tokens));
+       options.m.empty() ? usual_tokens(plan.spec.m_range()) : options.m) {
+    const MoeTiming timing = bench.time(kernel, tokens);
+    const PlannedKernel& planned = plan.kernels[plan.kernel_for(tokens)];
+    report.rows.push_back(
+        {number("m", "TOKENS", tokens, fmt::format("{}", tokens)), fact("kernel", planned.name),
+         word("", "TILE", planned.family->tile_text(planned)),
+         number("experts_hit", "EXPERTS", timing.mean.experts, 1), number("us", "US", timing.us, 2),
+         number("gb_per_s", "GB/s", timing.mean.bytes / timing.us * 1e-3, 0),
+         number("floor_us", "FLOOR us", timing.mean.floor_us, 2),
+         number("times_floor", "TIMES FLOOR", timing.us / timing.mean.floor_us, 2)});
   }
   report.legend = fmt::format(
       "FLOOR is {} us and, of each expert that is hit, the longer of its bytes at {:.2f} TB/s, a "
       "streaming read in this run, and its products in the tensor cores\n",
       kLayerUs, bench.read_tb_per_s());
   return report;
+}
+
+PlanTimes time_moe_plans(Runtime& runtime, const std::vector<Plan>& plans, std::int64_t tokens,
+                         const BenchOptions& options) {
+  const cuda::CurrentContext context;
+  std::vector<Source> sources;
+  for (const Plan& plan : plans) {
+    const bool is_new = std::none_of(sources.begin(), sources.end(), [&](const Source& source) {
+      return source.file_name == render(plan, 0).file_name;
+    });
+    if (is_new) sources.push_back(render(plan, 0));
+  }
+  runtime.build(sources, options.on_build);
+  MoeBench bench(plans.front().spec.moe(), plans.front().target, options);
+  PlanTimes times{bench.read_tb_per_s(), {}};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (options.on_spec) options.on_spec(i);
+    const MoeTiming timing = bench.time(MoeKernel(runtime.load(plans[i])), tokens);
+    times.rows.push_back({i, plans[i].kernels.front(), timing.us, timing.mean.floor_us});
+  }
+  return times;
 }
 
 }  // namespace heddle

@@ -2,13 +2,21 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_MOE_BENCH_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_MOE_BENCH_H_
 
+#include <cstdint>
+#include <vector>
+
+#include "heddle/inspect/plan.h"
 #include "heddle/operations.h"
+#include "heddle/runtime.h"
 #include "tools/gpu_harness/harness.h"
 
 namespace heddle {
 
 // A row for each number of tokens. Choices are uniform, other ones in each launch.
 BenchReport bench_moe(const MoeKernel& kernel, const BenchOptions& options);
+// As Harness::time_plans().
+PlanTimes time_moe_plans(Runtime& runtime, const std::vector<Plan>& plans, std::int64_t tokens,
+                         const BenchOptions& options);
 
 }  // namespace heddle
 

@@ -57,8 +57,7 @@ class MoeLaunch : public CheckedLaunch {
   }
   void compare(const Written& written, unsigned char, const OwnedStream& stream,
                Check* check) override {
-    const std::vector<double> expected =
-        expected_moe(spec_, problem_, weights_, helpers_, stream);
+    const std::vector<double> expected = expected_moe(spec_, problem_, weights_, helpers_, stream);
     const Float16Format format = float16_format(spec_.activation);
     double wrong = 0;
     double size = 0;
@@ -119,6 +118,11 @@ class MoeHarness : public Harness {
   BenchReport bench(Runtime& runtime, const std::vector<Spec>& specs,
                     const BenchOptions& options) const override {
     return bench_moe(runtime.kernel<MoeKernel>(specs.front()), options);
+  }
+  bool has_candidates() const override { return true; }
+  PlanTimes time_plans(Runtime& runtime, const std::vector<Plan>& plans, const LaunchSize& size,
+                       const BenchOptions& options) const override {
+    return time_moe_plans(runtime, plans, size.size, options);
   }
 };
 

@@ -37,8 +37,8 @@ class Reference {
     if (assignments.empty()) return;
     const std::vector<double> sums =
         product(weights_.gate_up_of(expert), gemms_.gate_up, tokens_of(assignments));
-    const std::vector<double> outputs = product(weights_.down_of(expert), gemms_.down,
-                                                middle_of(expert, assignments, sums));
+    const std::vector<double> outputs =
+        product(weights_.down_of(expert), gemms_.down, middle_of(expert, assignments, sums));
     const std::int64_t hidden = spec_.shape.hidden;
     for (std::size_t row = 0; row < assignments.size(); ++row) {
       const double weight = spec_.routing_weight == RoutingWeight::kInput

@@ -1,4 +1,4 @@
-// Tiles of groups whose counts only the device knows: each row tile of each token is computed once,
+// Tiles of groups by a list that the device has made: each row tile of each token is computed once,
 // with its own group's weights, and no block has much more to do than another.
 #include "tests/emulator/cuda_words.h"
 // It uses its words.
@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "schedule/grouped_tiles.cuh"
+#include "schedule/listed_tiles.cuh"
 #include "tests/emulator/schedule/pieces.h"
 
 namespace heddle {
@@ -28,7 +28,22 @@ struct GroupedShape {
   static constexpr int kRowSets = kSets;
   static constexpr int kBandTokens = 2048;
   static constexpr int kTotalUnits = 9;
+  static constexpr long long kGroupBytes = 64;
 };
+
+// The list as a kernel before makes it.
+template <class Shape>
+std::vector<ListedTile> list_of(const std::vector<int>& first_tokens) {
+  std::vector<ListedTile> list;
+  for (int group = 0; group < Shape::kGroups; ++group) {
+    const int first = first_tokens[group];
+    const int end = first_tokens[group + 1];
+    for (int place = 0; first + place * Shape::kTileTokens < end; ++place) {
+      list.push_back({group, first, end, place});
+    }
+  }
+  return list;
+}
 
 template <class Shape>
 void expect_tiles(const std::vector<int>& counts, int blocks, int first = 0) {
@@ -41,10 +56,15 @@ void expect_tiles(const std::vector<int>& counts, int blocks, int first = 0) {
   // Two warps that should have the same pieces; of many groups one, as the emulator takes its time.
   launch.threads = Shape::kGroups > 100 ? 32 : 64;
   emulator::GlobalMemory memory;
-  const auto* const on_device = reinterpret_cast<const int*>(
-      memory.allocate(first_tokens.data(), 4 * first_tokens.size(), emulator::Access::kRead));
+  std::vector<ListedTile> list = list_of<Shape>(first_tokens);
+  const auto count = static_cast<int>(list.size());
+  list.push_back({});  // so that there is memory without tiles, too
+  const auto* const on_device = reinterpret_cast<const ListedTile*>(
+      memory.allocate(list.data(), sizeof(ListedTile) * list.size(), emulator::Access::kRead));
+  const auto* const counted =
+      reinterpret_cast<const int*>(memory.allocate(&count, sizeof count, emulator::Access::kRead));
   const BlockPieces<GroupedPiece> all = pieces_of<GroupedPiece>(
-      launch, memory, [&] { return GroupedTiles<Shape>(on_device); },
+      launch, memory, [&] { return ListedTiles<Shape>(on_device, counted); },
       [](const auto&, const std::vector<GroupedPiece>&) {});
 
   // How often each token meets each set of rows.
@@ -90,7 +110,7 @@ void expect_on_grids(const std::string& what, const std::vector<int>& counts) {
 }
 
 template <class Shape>
-class GroupedTilesTest : public testing::Test {
+class ListedTilesTest : public testing::Test {
  public:
   static constexpr std::size_t kGroups = Shape::kGroups;
   static std::vector<int> none() { return std::vector<int>(kGroups, 0); }
@@ -100,13 +120,13 @@ class GroupedTilesTest : public testing::Test {
 using Shapes =
     testing::Types<GroupedShape<1, 8, 3>, GroupedShape<5, 1024, 2>, GroupedShape<32, 16, 1>,
                    GroupedShape<33, 8, 4>, GroupedShape<512, 8, 3>, GroupedShape<1024, 64, 2>>;
-TYPED_TEST_SUITE(GroupedTilesTest, Shapes);
+TYPED_TEST_SUITE(ListedTilesTest, Shapes);
 
-TYPED_TEST(GroupedTilesTest, WithoutTokensHaveNoPieces) {
+TYPED_TEST(ListedTilesTest, WithoutTokensHaveNoPieces) {
   expect_on_grids<TypeParam>("no tokens", this->none());
 }
 
-TYPED_TEST(GroupedTilesTest, OfOneGroupWithAllTokens) {
+TYPED_TEST(ListedTilesTest, OfOneGroupWithAllTokens) {
   for (const std::size_t group : {std::size_t{0}, this->kGroups / 2, this->kGroups - 1}) {
     for (const int count : {1, 5 * TypeParam::kTileTokens + 3}) {
       std::vector<int> counts = this->none();
@@ -116,7 +136,7 @@ TYPED_TEST(GroupedTilesTest, OfOneGroupWithAllTokens) {
   }
 }
 
-TYPED_TEST(GroupedTilesTest, EndAtTheBoundariesOfTiles) {
+TYPED_TEST(ListedTilesTest, EndAtTheBoundariesOfTiles) {
   constexpr int kTile = TypeParam::kTileTokens;
   const int around[] = {kTile, kTile - 1, 0, kTile + 1, 2 * kTile, 1};
   std::vector<int> counts = this->none();
@@ -127,7 +147,7 @@ TYPED_TEST(GroupedTilesTest, EndAtTheBoundariesOfTiles) {
   expect_on_grids<TypeParam>("boundaries", counts);
 }
 
-TYPED_TEST(GroupedTilesTest, OfRandomCounts) {
+TYPED_TEST(ListedTilesTest, OfRandomCounts) {
   std::mt19937 random(7);
   const auto below = [&](int end) { return static_cast<int>(random() % end); };
   for (int round = 0; round < 4; ++round) {
@@ -156,7 +176,7 @@ TEST(GroupedTiles, NeighboursShareWeightsOrTokens) {
   emulator::Launch launch;
   launch.blocks = Shape::kRowSets * (1 + 6);
   const auto blocks = pieces_of<GroupedPiece>(
-      launch, memory, [&] { return GroupedTiles<Shape>(on_device); },
+      launch, memory, [&] { return ListedTiles<Shape>(on_device, counted); },
       [](const auto&, const std::vector<GroupedPiece>&) {});
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const GroupedPiece& piece = blocks[i].at(0);

@@ -1,0 +1,135 @@
+#include "generator/families/experts/experts_family.h"
+
+#include <fmt/format.h>
+
+#include "generator/decode/decode_text.h"
+#include "generator/decode/requests.h"
+#include "generator/families/gemm_family.h"
+#include "generator/families/kernel_name.h"
+#include "generator/families/shared_memory.h"
+#include "generator/operations/moe/moe.h"
+
+namespace heddle {
+
+using device::ExpertLayer;
+using device::MoePhase;
+
+void ExpertsFamily::prepare(Plan& plan) const {
+  const MoeSpec& moe = plan.spec.moe();
+  plan.decode = derive_decode_plan(decode_request(moe.gate_up, moe.activation));
+  plan.layout = weight_layout(gate_up_gemm(moe));
+}
+
+std::vector<std::int64_t> ExpertsFamily::steps(const Plan& /*plan*/, const MRange& tokens) const {
+  return token_steps(tokens.min, tokens.max);
+}
+
+std::string ExpertsFamily::kernel_name(const Plan& plan, const PlannedKernel& kernel) const {
+  const MoeSpec& moe = plan.spec.moe();
+  const std::string gate_up = weight_name(moe.gate_up);
+  const std::string down = weight_name(moe.down);
+  return fmt::format("heddle_moe_{}{}_{}_h{}_i{}_e{}_k{}_t{}_{}{}", gate_up,
+                     gate_up == down ? "" : '_' + down, to_string(moe.activation), moe.shape.hidden,
+                     moe.shape.intermediate, moe.local_experts(), moe.shape.top_k, kernel.size_min,
+                     kernel.size_max, name_suffix());
+}
+
+std::vector<Problem> ExpertsFamily::refusals(const Plan& plan, const MRange& tokens) const {
+  if (!candidates(plan, tokens).empty()) return {};
+  return {
+      {"", fmt::format("no tile of both products has room on {}", plan.target.name), "", "", ""}};
+}
+
+std::vector<std::string> ExpertsFamily::common_reasons(const Plan& plan) const {
+  const MoeSpec& moe = plan.spec.moe();
+  const ExpertGemms expert = gemms_of_expert(plan, Path::kAuto);
+  return {fmt::format("launches: the rows of {} experts, gate_up, down, the sum of a token's {} "
+                      "experts; with wgmma the rows' tokens are copied first",
+                      moe.local_experts(), moe.shape.top_k),
+          fmt::format("weights of an expert: gate_up {} bytes, down {} bytes",
+                      expert.gate_up.layout.total_bytes, expert.down.layout.total_bytes),
+          fmt::format("workspace: {} bytes for {} tokens", plan.max_workspace_bytes(),
+                      moe.shape.tokens_max)};
+}
+
+ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {
+  const MoeSpec& moe = plan.spec.moe();
+  const ExpertGemms expert = gemms_of_expert(plan, Path::kAuto);
+  ExpertLayer layer{};
+  layer.hidden = static_cast<int>(moe.shape.hidden);
+  layer.intermediate = static_cast<int>(moe.shape.intermediate);
+  layer.first_expert = static_cast<int>(moe.shape.first_expert);
+  layer.local_experts = static_cast<int>(moe.local_experts());
+  layer.top_k = static_cast<int>(moe.shape.top_k);
+  layer.weighs_input = moe.routing_weight == RoutingWeight::kInput;
+  layer.residual = moe.epilogue.residual;
+  layer.gathers = gathers;
+  layer.tile_rows = tile_rows;
+  layer.gate_up_bytes = static_cast<device::i64>(expert.gate_up.layout.total_bytes);
+  layer.down_bytes = static_cast<device::i64>(expert.down.layout.total_bytes);
+  return layer;
+}
+
+std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spec,
+                                        const Target& target, Path path, const MRange& rows) {
+  std::vector<Problem> problems;
+  const auto add = [&](GemmSpec gemm, const char* weight) {
+    gemm.path = path;
+    for (Problem& problem : as_moe_problems(gemms.exclusions_for(gemm, target, rows), weight)) {
+      problems.push_back(std::move(problem));
+    }
+  };
+  add(gate_up_gemm(spec.moe()), "/weight/gate_up");
+  add(down_gemm(spec.moe()), "/weight/down");
+  return problems;
+}
+
+KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const ExpertLayer& layer,
+                           const ProductLaunch& gate_up, const ProductLaunch& down,
+                           std::int64_t tokens, MoePhase phase) noexcept {
+  constexpr int kVectorColumns = 8;  // that a thread copies or adds at a time
+  constexpr int kVectorBlocksPerSm = 8;
+  const std::int64_t sms = plan.target.sm_count;
+  const std::int64_t resident = sms * kernel.blocks_per_sm;
+  const std::int64_t vectors = tokens * (layer.hidden / kVectorColumns);
+  const auto blocks_for = [&](std::int64_t threads) {
+    return std::min(sms * kVectorBlocksPerSm, ceil_div(threads, kernel.threads));
+  };
+  const auto blocks_of = [&](const ProductLaunch& product) {
+    return std::min<std::int64_t>(resident, layer.most_tiles(tokens) * product.row_sets);
+  };
+  std::int64_t blocks = 1;
+  int shared_bytes = 0;
+  switch (phase) {
+    case MoePhase::kRoute:
+      blocks = ceil_div(layer.local_experts, kernel.threads / 32);
+      shared_bytes = layer.route_shared_bytes();
+      break;
+    case MoePhase::kGather:
+      blocks = blocks_for(vectors * layer.top_k);
+      break;
+    case MoePhase::kGateUp:
+      blocks = blocks_of(gate_up);
+      shared_bytes = gate_up.shared_bytes;
+      break;
+    case MoePhase::kDown:
+      blocks = blocks_of(down);
+      shared_bytes = down.shared_bytes;
+      break;
+    case MoePhase::kSum:
+      blocks = blocks_for(vectors);
+      break;
+  }
+  KernelLaunch launch;
+  launch.grid_x = static_cast<unsigned>(blocks);
+  launch.schedule = static_cast<int>(phase);
+  launch.shared_bytes = shared_bytes;
+  return launch;
+}
+
+std::string decode_in(const char* space, const DecodePlan& decode, const char* config) {
+  return fmt::format("namespace {} {{\n{}}}  // namespace {}\n", space,
+                     decode_text(decode, fmt::format("{}::Value", config)), space);
+}
+
+}  // namespace heddle

@@ -1,0 +1,284 @@
+// A layer of experts whose products are made by wgmma.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/families/all.h"
+#include "generator/families/configuration.h"
+#include "generator/families/experts/experts_family.h"
+#include "generator/families/gemm_config.h"
+#include "generator/families/gemm_family.h"
+#include "generator/families/gpu_rates.h"
+#include "generator/families/scale_mode.h"
+#include "generator/families/shared_memory.h"
+#include "generator/families/value_type.h"
+#include "generator/families/warpgroup/kernel.h"
+#include "generator/families/warpgroup/stage.h"
+#include "generator/operations/moe/moe.h"
+#include "warpgroup_experts/config.h"
+
+namespace heddle {
+namespace {
+
+using device::ExpertLayer;
+using device::WarpgroupConfig;
+using device::WarpgroupExpertsConfig;
+
+constexpr Path kPath = Path::kHopper;
+constexpr int kPhases = 5;
+constexpr std::int64_t kFewestRows = 9;  // of a GEMM with wgmma
+
+// Behind the costs of a GEMM.
+enum OwnCost { kPhase, kProducts, kMeeting };
+
+const GemmFamily& warpgroups() { return dynamic_cast<const GemmFamily&>(*warpgroup_family()); }
+
+// Each block has whole tiles, whose rows may be those of the last tile of an expert.
+WarpgroupKernel of_expert(const ExpertGemm& expert, WarpgroupKernel kernel) {
+  kernel.shape = weight_shape(expert.spec, expert.layout);
+  kernel.tokens = std::numeric_limits<int>::max();
+  kernel.settle();
+  return kernel;
+}
+
+// The kernel of a product alone, as the family of GEMMs predicts it.
+PlannedKernel product_kernel(const ExpertGemm& gemm, const PlannedKernel& kernel,
+                             const WarpgroupConfig& config, std::int64_t rows) {
+  WarpgroupKernel product{};
+  static_cast<WarpgroupConfig&>(product) = config;
+  product.shape = weight_shape(gemm.spec, gemm.layout);
+  product.tokens = static_cast<int>(rows);
+  product.workers = gemm.target->sm_count;
+  PlannedKernel one = kernel;
+  one.family = warpgroup_family();
+  one.configuration = make_configuration(product);
+  return one;
+}
+
+// The products' candidates with whole tiles, of so many rows.
+std::vector<WarpgroupKernel> tiles_of(const ExpertGemm& layer, const ExpertGemm& expert,
+                                      int tile_rows) {
+  ExpertGemm gemm = layer;
+  gemm.spec.tile.split_k = 1;
+  std::vector<WarpgroupKernel> tiles;
+  for (const PlannedKernel& one :
+       warpgroups().candidates_for(gemm.request(), {tile_rows, tile_rows})) {
+    const auto& kernel = config_of<WarpgroupKernel>(one);
+    if (kernel.tile_m != tile_rows || kernel.cluster != 1) continue;
+    tiles.push_back(of_expert(expert, kernel));
+  }
+  return tiles;
+}
+
+// What passes through memory besides the products: the tokens of the rows, read and written in 16
+// bits, and the rows' outputs, written and read in FP32.
+double moved_us(const Plan& plan, const ExpertLayer& layer, std::int64_t tokens) {
+  const GpuRates gpu(plan.target);
+  const double bytes = (2 * 2 + 2 * 4) * static_cast<double>(layer.assignments(tokens)) *
+                       static_cast<double>(layer.hidden);
+  return bytes / gpu.memory_bytes / gpu.clocks_per_us;
+}
+
+class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig> {
+ public:
+  std::string_view name() const noexcept override { return "warpgroup_experts"; }
+  std::string_view name_suffix() const noexcept override { return "_wgmma"; }
+
+  std::vector<Problem> exclusions(const Spec& spec, const Target& target,
+                                  const MRange& /*tokens*/) const override {
+    std::vector<Problem> problems =
+        product_exclusions(warpgroups(), spec, target, kPath,
+                           {kFewestRows, std::max(kFewestRows, spec.moe().shape.tokens_max)});
+    if (spec.moe().routing_weight == RoutingWeight::kInput) {
+      problems.push_back({"/routing/weight", "its first product has no routing weights",
+                          "\"input\"", "\"output\"", ""});
+    }
+    return problems;
+  }
+
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& tokens) const override {
+    std::vector<PlannedKernel> kernels;
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    for (const int tile_rows : {16, 32, 64, 96, 128, 192, 256}) {
+      if (!is_of_use(plan, tokens.max, tile_rows)) continue;
+      const ExpertGemms layer = gemms_of_layer(plan, kPath, tokens.max, tile_rows);
+      const std::vector<WarpgroupKernel> downs = tiles_of(layer.down, expert.down, tile_rows);
+      for (const WarpgroupKernel& gate_up : tiles_of(layer.gate_up, expert.gate_up, tile_rows)) {
+        for (const WarpgroupKernel& down : downs) {
+          if (gate_up.warpgroups != down.warpgroups || gate_up.tile_n != down.tile_n) continue;
+          kernels.push_back(kernel_of(plan, tokens, gate_up, down));
+        }
+      }
+    }
+    return kernels;
+  }
+
+  void complete(const Plan& plan, PlannedKernel& candidate) const override {
+    WarpgroupExpertsConfig config = config_of<WarpgroupExpertsConfig>(candidate);
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    config.gate_up.scaling = scaling_of(expert.gate_up.request(), config.gate_up.scaling.mode);
+    config.down.scaling = scaling_of(expert.down.request(), config.down.scaling.mode);
+    candidate.configuration = make_configuration(config);
+  }
+
+  const std::vector<CostParameter>& cost_parameters() const noexcept override {
+    static const std::vector<CostParameter> parameters = [] {
+      std::vector<CostParameter> all = warpgroups().cost_parameters();
+      all.push_back(
+          {"phase", "us", "that each of the five launches takes beside its products", 2.6});
+      all.push_back({"products", "ratio",
+                     "of the products' time to that of one GEMM with as many tiles", 1.12});
+      all.push_back({"meeting", "us",
+                     "of each tile of 64 rows: two warpgroups add the sums of their columns",
+                     0.77});
+      return all;
+    }();
+    return parameters;
+  }
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
+                      Costs costs) const override {
+    const auto& config = config_of<WarpgroupExpertsConfig>(kernel);
+    const ExpertGemms layer = gemms_of_layer(plan, kPath, size.size, config.layer.tile_rows);
+    const Costs of_gemms = costs.first(warpgroups().cost_parameters().size());
+    const Costs own = costs.subspan(of_gemms.size());
+    const auto us = [&](const ExpertGemm& gemm, const WarpgroupConfig& tile) {
+      const auto rounds = static_cast<double>(
+          ceil_div(ceil_div(gemm.spec.shape.n, tile.tile_n), plan.target.sm_count));
+      return own[kProducts] * warpgroups().predicted_us_for(
+                                  gemm.request(), product_kernel(gemm, kernel, tile, layer.rows),
+                                  layer.rows, of_gemms) +
+             (tile.splits_columns() ? rounds * own[kMeeting] : 0);
+    };
+    return kPhases * own[kPhase] + moved_us(plan, config.layer, size.size) +
+           us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
+  }
+
+  std::string label(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
+    const auto stages = [](const WarpgroupConfig& one) {
+      return fmt::format("{} of {}", one.stages, stage_columns(one));
+    };
+    return fmt::format("{}x{} stages {}, {}", c.gate_up.tile_m, c.gate_up.tile_n, stages(c.gate_up),
+                       stages(c.down));
+  }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = config_of<WarpgroupExpertsConfig>(kernel);
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    const std::vector<DecodePlan> decodes = decode_plans(plan, kernel);
+    KernelText text;
+    text.template_path = "warpgroup_experts/warpgroup_experts.cuh";
+    text.decisions =
+        fmt::format("{}\n\ndecode plan: {}", describe(kernel), heddle::describe(decodes.front()));
+    text.definitions =
+        families::config_struct("WarpgroupExpertsConfig", config,
+                                {"using Value = " + value_type(plan.spec.moe().activation) + ';'}) +
+        product_text("GateUp", "gate_up", expert.gate_up.spec, config.gate_up) +
+        product_text("Down", "down", expert.down.spec, config.down) + '\n' +
+        decode_in("gate_up", decodes.front(), "GateUp") + decode_in("down", decodes.back(), "Down");
+    text.function =
+        "warpgroup_experts<heddle::Config, heddle::GateUp, heddle::gate_up::Decode, heddle::Down, "
+        "heddle::down::Decode>";
+    text.parameter_type = "MoeParameters";
+    return text;
+  }
+
+  std::vector<DecodePlan> decode_plans(const Plan& plan,
+                                       const PlannedKernel& kernel) const override {
+    const auto& config = config_of<WarpgroupExpertsConfig>(kernel);
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    return {decode_plan_of(expert.gate_up.request(), config.gate_up.scaling.mode),
+            decode_plan_of(expert.down.request(), config.down.scaling.mode)};
+  }
+
+  KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
+                      const LaunchSize& size) const noexcept override {
+    using enum device::MoePhase;
+    constexpr device::MoePhase kOrder[kPhases] = {kRoute, kGather, kGateUp, kDown, kSum};
+    const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
+    return expert_launch(plan, kernel, c.layer,
+                         {ceil_div(c.gate_up_shape.n, c.gate_up.tile_n), c.gate_up.shared_bytes()},
+                         {ceil_div(c.down_shape.n, c.down.tile_n), c.down.shared_bytes()},
+                         size.size, kOrder[size.phase]);
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
+    return fmt::format(
+        "{} warpgroups, tiles of {} rows of an expert x {} rows of weights, stages {} of {} "
+        "columns, {} of {}, {}",
+        c.gate_up.warpgroups, c.gate_up.tile_m, c.gate_up.tile_n, c.gate_up.stages,
+        stage_columns(c.gate_up), c.down.stages, stage_columns(c.down),
+        scale_text(c.gate_up.scaling.mode));
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<WarpgroupExpertsConfig>(kernel).gate_up;
+    return fmt::format("{}x{}x{} s{} w", c.tile_m, c.tile_n, stage_columns(c), c.stages);
+  }
+
+ private:
+  // Whether the rows of some expert may need such a tile, and not many of them.
+  static bool is_of_use(const Plan& plan, std::int64_t tokens, int tile_rows) {
+    constexpr int kMostTiles = 4;
+    const ExpertLoad load = expert_load(plan.spec.moe(), tokens, 1);
+    const double usual = load.rows / std::max(1.0, load.hit);
+    const double most = usual + 4 * std::sqrt(usual);
+    return (tile_rows <= 32 || tile_rows / 2.0 < most) &&
+           (tile_rows >= 96 || kMostTiles * tile_rows >= usual);
+  }
+
+  PlannedKernel kernel_of(const Plan& plan, const MRange& tokens, const WarpgroupKernel& gate_up,
+                          const WarpgroupKernel& down) const {
+    WarpgroupExpertsConfig config{};
+    config.layer = expert_layer(plan, gate_up.tile_m, true);
+    config.gate_up = gate_up;
+    config.down = down;
+    config.gate_up_shape = gate_up.shape;
+    config.down_shape = down.shape;
+    PlannedKernel kernel;
+    kernel.family = this;
+    kernel.size_min = tokens.min;
+    kernel.size_max = tokens.max;
+    kernel.configuration = make_configuration(config);
+    kernel.threads = config.threads();
+    kernel.shared_bytes = config.shared_bytes();
+    kernel.phases = kPhases;
+    kernel.starts_early = true;
+    kernel.box_tokens = config.gate_up.box_tokens();
+    kernel.arguments = {KernelArgument::kTokenMap, KernelArgument::kParameters,
+                        KernelArgument::kSchedule};
+    return kernel;
+  }
+
+  // A product's configuration as that of a GEMM, with the shape of an expert's weights.
+  static std::string product_text(const char* name, const char* member, const GemmSpec& spec,
+                                  const WarpgroupConfig& config) {
+    std::string text = fmt::format(
+        "struct {0} {{\n  static constexpr WarpgroupConfig value = Config::value.{1};\n"
+        "  static constexpr WeightShape kShape = Config::value.{1}_shape;\n"
+        "  static constexpr i64 kExpertBytes = Config::value.layer.{1}_bytes;\n",
+        name, member);
+    for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
+    const bool rounds = config.tile_end() == device::TileEnd::kRounded;
+    return text + fmt::format(
+                      "  using Schedule = ListedTiles<WarpgroupExpertTiles<{0}>>;\n"
+                      "  using End = {1}<{0}>;\n"
+                      "  using Products = HalfProducts<Value>;\n"
+                      "  using Sums = FloatSums;\n}};\n",
+                      name, rounds ? "WgmmaRoundedEnd" : "WgmmaFloatEnd");
+  }
+};
+
+}  // namespace
+
+const Family* warpgroup_experts_family() {
+  static const WarpgroupExperts family;
+  return &family;
+}
+
+}  // namespace heddle

@@ -1,0 +1,116 @@
+// A layer of experts on wgmma, sm_90a: experts/experts.cuh says what it computes, and what its
+// phases are. Here the tokens of the rows are copied to the rows' places first (kGather), because
+// the tensor copy engine brings boxes of neighbouring tokens. Each product is a GEMM with wgmma
+// (warpgroup/warpgroup.cuh has the budget) whose tiles are those of schedule/listed_tiles.cuh: its
+// fetching warps go on with the weights of the next tile, of whichever expert, while the last
+// products of this one are made.
+//
+// A box at the end of an expert's rows has rows of the next one, too, or what the workspace held
+// before: their products are not stored.
+#pragma once
+
+#include "experts/route.cuh"
+#include "experts/sum.cuh"
+#include "primitives/dependent_launch.cuh"
+#include "steps/sums.cuh"
+#include "warpgroup/fetch.cuh"
+#include "warpgroup/finish.cuh"
+#include "warpgroup/float_end.cuh"
+#include "warpgroup/multiply.cuh"
+#include "warpgroup/rounded_end.cuh"
+#include "warpgroup/stage.cuh"
+#include "warpgroup_experts/config.h"
+
+namespace heddle {
+
+// What ListedTiles asks for. Gemm: the product's configuration, as a GEMM's; it has the shape of W
+// of an expert and its bytes.
+template <class Gemm>
+struct WarpgroupExpertTiles {
+  using W = WgmmaShape<Gemm>;
+  static constexpr int kTileTokens = W::kTileTokens;
+  static constexpr int kTileRowTiles = W::kTileRowTiles;
+  static constexpr int kRowSets =
+      (Gemm::kShape.row_blocks + W::kSetRowBlocks - 1) / W::kSetRowBlocks;
+  static constexpr int kBandTokens = W::kBandTokens;
+  static constexpr int kTotalUnits = (Gemm::kShape.chunks + W::kStageChunks - 1) / W::kStageChunks;
+  static constexpr i64 kGroupBytes = Gemm::kExpertBytes;
+};
+
+// One product, as gemm_by_wgmma() makes a GEMM. `bias`: [local_experts][N].
+template <class Gemm, class Decode, class Workspace>
+__device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8* weights, u8* y,
+                                                 const u8* bias, const Workspace& workspace,
+                                                 u32 shared) {
+  using S = WgmmaShape<Gemm>;
+  using Multiply = WgmmaMultiply<Gemm, Decode>;
+  // More rows than there are: no box begins early, and none is shortened.
+  constexpr int kManyRows = 1 << 30;
+  constexpr i64 kBiasBytes = static_cast<i64>(Gemm::value.epilogue.bias_bytes) * Gemm::kShape.n;
+  const WgmmaMemory<Gemm> memory{shared};
+  const int lane = threadIdx.x % 32;
+  const int warp = broadcast(threadIdx.x / 32, 0);  // tells the compiler that lanes agree
+  const int warpgroup = warp / 4 - 1;
+  const WeightShape shape = Gemm::kShape;
+  if (threadIdx.x == 0) {
+    prefetch_tensor_map(rows);
+    memory.init_barriers();
+    mbarrier_init_fence();
+  }
+  block_barrier();
+  typename Gemm::Schedule schedule(workspace.tiles(), workspace.tile_count());
+  if (warpgroup < 0) {
+    shrink_registers<S::kFetchRegisters>();
+    WgmmaFetch<Gemm> fetch{memory, rows, nullptr, weights, shape, schedule, kManyRows, warp};
+    fetch.run();
+  } else {
+    grow_registers<S::kMultiplyRegisters>();
+    Multiply multiply(memory, warpgroup, warp % 4, lane);
+    const int thread = static_cast<int>(threadIdx.x) % 128;
+    const WgmmaParts<Gemm> parts{memory, nullptr, 0, warpgroup, thread};
+    WgmmaStage<Gemm> stage = multiply.first_stage();
+    GroupedPiece piece;
+#pragma unroll 1
+    while (schedule.next(piece)) {
+      const u8* const packed = Gemm::Schedule::weights_of(weights, piece);
+      const WgmmaStore<Gemm> store{
+          memory,      {packed, y, bias + piece.group * kBiasBytes, nullptr, shape, nullptr},
+          FloatSums{}, kManyRows,
+          warpgroup,   thread,
+          {}};
+      WgmmaFinish<Gemm> finish{memory, store, parts, warpgroup, thread};
+      finish.begin(piece);
+      multiply.begin(packed, shape, piece);
+      multiply.run(piece, shape, stage);
+      finish.run(schedule, piece, multiply.sum);
+    }
+  }
+}
+
+// GateUp and Down: the two products' configurations, each as Config of a GEMM with wgmma. `rows`:
+// what the phase's product reads, by boxes.
+template <class Config, class GateUp, class DecodeGateUp, class Down, class DecodeDown>
+__device__ __forceinline__ void warpgroup_experts(const TensorMap& rows, const MoeParameters& layer,
+                                                  int phase) {
+  extern __shared__ __align__(1024) u8 shared_memory[];
+  const u32 shared = shared_address(shared_memory);
+  launch_dependents();
+  wait_for_predecessor();
+  const MoeWorkspace<Config> workspace(layer);
+  switch (static_cast<MoePhase>(phase)) {
+    case MoePhase::kRoute:
+      return MoeRouter<Config>{layer, workspace, shared}.run();
+    case MoePhase::kGather:
+      return gather_tokens<Config>(layer);
+    case MoePhase::kGateUp:
+      return multiply_experts<GateUp, DecodeGateUp>(rows, layer.gate_up, workspace.middle(),
+                                                    layer.gate_up_bias, workspace, shared);
+    case MoePhase::kDown:
+      return multiply_experts<Down, DecodeDown>(rows, layer.down, workspace.outputs(),
+                                                layer.down_bias, workspace, shared);
+    case MoePhase::kSum:
+      return sum_experts<Config>(layer);
+  }
+}
+
+}  // namespace heddle
