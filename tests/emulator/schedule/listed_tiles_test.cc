@@ -45,6 +45,24 @@ std::vector<ListedTile> list_of(const std::vector<int>& first_tokens) {
   return list;
 }
 
+// The list and the number of its tiles in memory that kernels read.
+template <class Shape>
+struct ListOnDevice {
+  const ListedTile* tiles;
+  const int* count;
+
+  ListOnDevice(emulator::GlobalMemory& memory, const std::vector<int>& first_tokens) {
+    std::vector<ListedTile> list = list_of<Shape>(first_tokens);
+    const auto listed = static_cast<int>(list.size());
+    list.push_back({});  // so that there is memory without tiles, too
+    tiles = reinterpret_cast<const ListedTile*>(
+        memory.allocate(list.data(), sizeof(ListedTile) * list.size(), emulator::Access::kRead));
+    count = reinterpret_cast<const int*>(
+        memory.allocate(&listed, sizeof listed, emulator::Access::kRead));
+  }
+  ListedTiles<Shape> schedule() const { return {tiles, count}; }
+};
+
 template <class Shape>
 void expect_tiles(const std::vector<int>& counts, int blocks, int first = 0) {
   ASSERT_EQ(counts.size(), static_cast<std::size_t>(Shape::kGroups));
@@ -56,15 +74,9 @@ void expect_tiles(const std::vector<int>& counts, int blocks, int first = 0) {
   // Two warps that should have the same pieces; of many groups one, as the emulator takes its time.
   launch.threads = Shape::kGroups > 100 ? 32 : 64;
   emulator::GlobalMemory memory;
-  std::vector<ListedTile> list = list_of<Shape>(first_tokens);
-  const auto count = static_cast<int>(list.size());
-  list.push_back({});  // so that there is memory without tiles, too
-  const auto* const on_device = reinterpret_cast<const ListedTile*>(
-      memory.allocate(list.data(), sizeof(ListedTile) * list.size(), emulator::Access::kRead));
-  const auto* const counted =
-      reinterpret_cast<const int*>(memory.allocate(&count, sizeof count, emulator::Access::kRead));
+  const ListOnDevice<Shape> list(memory, first_tokens);
   const BlockPieces<GroupedPiece> all = pieces_of<GroupedPiece>(
-      launch, memory, [&] { return ListedTiles<Shape>(on_device, counted); },
+      launch, memory, [&] { return list.schedule(); },
       [](const auto&, const std::vector<GroupedPiece>&) {});
 
   // How often each token meets each set of rows.
@@ -163,20 +175,19 @@ TYPED_TEST(ListedTilesTest, OfRandomCounts) {
 }
 
 // The tokens of the launch may be a part of a longer array.
-TEST(GroupedTiles, BeginAtTheFirstTokenOfTheFirstGroup) {
+TEST(ListedTiles, BeginAtTheFirstTokenOfTheFirstGroup) {
   expect_tiles<GroupedShape<5, 8, 3>>({0, 9, 0, 3, 17}, 4, 100);
 }
 
-TEST(GroupedTiles, NeighboursShareWeightsOrTokens) {
+TEST(ListedTiles, NeighboursShareWeightsOrTokens) {
   using Shape = GroupedShape<3, 16, 4>;
   const std::vector<int> first_tokens{0, 5, 5 + 16 * 6, 5 + 16 * 6};
   emulator::GlobalMemory memory;
-  const auto* const on_device = reinterpret_cast<const int*>(
-      memory.allocate(first_tokens.data(), 4 * first_tokens.size(), emulator::Access::kRead));
+  const ListOnDevice<Shape> list(memory, first_tokens);
   emulator::Launch launch;
   launch.blocks = Shape::kRowSets * (1 + 6);
   const auto blocks = pieces_of<GroupedPiece>(
-      launch, memory, [&] { return ListedTiles<Shape>(on_device, counted); },
+      launch, memory, [&] { return list.schedule(); },
       [](const auto&, const std::vector<GroupedPiece>&) {});
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const GroupedPiece& piece = blocks[i].at(0);
@@ -193,15 +204,13 @@ TEST(GroupedTiles, NeighboursShareWeightsOrTokens) {
 }
 
 // What the kernel ahead may still write is not read before it has ended.
-TEST(GroupedTiles, AreMadeBehindTheKernelAhead) {
-  const int first_tokens[] = {0, 9};
+TEST(ListedTiles, AreMadeBehindTheKernelAhead) {
   emulator::GlobalMemory memory;
-  const auto* const on_device = reinterpret_cast<const int*>(
-      memory.allocate(first_tokens, sizeof first_tokens, emulator::Access::kRead));
+  const ListOnDevice<GroupedShape<1, 8, 3>> list(memory, {0, 9});
   const auto run = [&](bool waits) {
     emulator::run({}, memory, [&] {
       if (waits) emulator::predecessor_has_ended();
-      GroupedTiles<GroupedShape<1, 8, 3>> schedule(on_device);
+      ListedTiles<GroupedShape<1, 8, 3>> schedule = list.schedule();
       all_pieces<GroupedPiece>(schedule);
     });
   };
