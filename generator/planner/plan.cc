@@ -16,7 +16,9 @@ std::size_t Plan::kernel_for(std::int64_t size) const noexcept {
 
 KernelLaunch Plan::launch(std::size_t index, const LaunchSize& size) const noexcept {
   const PlannedKernel& one = kernel(index);
-  return one.family->launch(*this, one, size);
+  KernelLaunch launch = one.family->launch(*this, one, size);
+  if (launch.shared_bytes < 0) launch.shared_bytes = one.shared_bytes;
+  return launch;
 }
 
 // Counters and sums come first, at the same places for every M, so that nothing else ever writes to

@@ -146,10 +146,10 @@ HEDDLE_EXPORT heddle_status heddle_preparation_cancel(heddle_preparation* prepar
 HEDDLE_EXPORT heddle_status heddle_request_of_preparation(const heddle_preparation* preparation,
                                                           size_t spec, heddle_request** request);
 
-/* Bytes of workspace: for a gemm those of a launch with this m, for other kernels the most of any
- * launch; 0 if it needs none. The caller sets a workspace to zero once; every launch leaves it
- * ready for the next one. Launches that run one after another may share one; those that may run at
- * the same time need their own. */
+/* Bytes of workspace: for a gemm and a moe those of a launch with this m, for other kernels the
+ * most of any launch; 0 if it needs none. The caller sets a workspace to zero once; every launch
+ * leaves it ready for the next one. Launches that run one after another may share one; those that
+ * may run at the same time need their own. */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
@@ -296,6 +296,28 @@ HEDDLE_EXPORT heddle_status heddle_row_scale_bytes(const char* spec, size_t spec
 HEDDLE_EXPORT heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
                                                         const heddle_row_transform_args* args,
                                                         void* stream);
+
+typedef struct heddle_moe_args {
+  size_t struct_size;   /* sizeof(heddle_moe_args) */
+  int64_t tokens;       /* in the range of shape.tokens; 0: nothing is launched */
+  heddle_input x;       /* [tokens][hidden] of the activation's dtype */
+  heddle_input gate_up; /* packed weights of one local expert after the other, as of the gemms of
+                           heddle_moe_gemms(); read early, as is down */
+  heddle_input down;
+  heddle_input ids;          /* [tokens][top_k] int32: experts of the model; one that this device
+                                does not have adds nothing */
+  heddle_input weights;      /* [tokens][top_k] FP32: of the router */
+  heddle_output y;           /* as x; may be x or the residual */
+  heddle_input gate_up_bias; /* [local experts][rows of gate_up] of the activation's dtype, rows in
+                                the checkpoint's order */
+  heddle_input down_bias;    /* [local experts][hidden] */
+  heddle_input residual;     /* as x */
+  heddle_output workspace;   /* zeroed once before its first use */
+} heddle_moe_args;
+
+/* As above: a layer of experts. */
+HEDDLE_EXPORT heddle_status heddle_launch_moe(const heddle_kernel* kernel,
+                                              const heddle_moe_args* args, void* stream);
 
 #ifdef __cplusplus
 }

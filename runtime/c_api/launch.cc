@@ -7,6 +7,7 @@
 #include "runtime/c_api/call.h"
 #include "runtime/c_api/structs.h"
 #include "runtime/launch/gemm_launch.h"
+#include "runtime/launch/moe_launch.h"
 #include "runtime/launch/weight_op_launch.h"
 
 namespace heddle::c_api {
@@ -41,8 +42,13 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
+    const heddle::Kernel::State& state = kernel->kernel.state();
+    if (kernel->kernel.op() == heddle::MoeKernel::kOp) {
+      *bytes = heddle::moe_workspace_bytes(state, m);
+      return;
+    }
     heddle::c_api::need_op(kernel->kernel.op(), heddle::GemmKernel::kOp);
-    *bytes = heddle::gemm_workspace_bytes(kernel->kernel.state(), m);
+    *bytes = heddle::gemm_workspace_bytes(state, m);
   });
 }
 

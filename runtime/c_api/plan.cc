@@ -8,6 +8,7 @@
 #include "runtime/c_api/handles.h"
 #include "runtime/c_api/structs.h"
 #include "runtime/launch/gemm_launch.h"
+#include "runtime/launch/moe_launch.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
@@ -111,6 +112,10 @@ heddle_status heddle_plan_workspace_bytes(const heddle_plan* plan, int64_t m, si
   return guarded([&] {
     need(plan, "plan");
     need(bytes, "bytes");
+    if (plan->plan.spec.op() == heddle::MoeKernel::kOp) {
+      *bytes = heddle::moe_workspace_bytes(plan->plan, m);
+      return;
+    }
     need_op(plan->plan.spec.op(), heddle::GemmKernel::kOp);
     *bytes = heddle::gemm_workspace_bytes(plan->plan, m);
   });

@@ -1,6 +1,8 @@
 // The C API of launches that the caller makes itself.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "generator/families/gemm_config.h"
 #include "generator/operations/kernel_argument.h"
 #include "generator/operations/operation.h"
@@ -25,11 +27,15 @@ void check_range(const Plan& plan, const PlannedKernel& kernel, std::int64_t siz
 
 LaunchSize to_cpp(const heddle_launch_size* size) {
   const heddle_launch_size given = read_struct(size, "heddle_launch_size");
-  if (given.reserved != 0) {
-    refuse("api.reserved",
-           fmt::format("reserved of heddle_launch_size is {}; allowed: 0", given.reserved));
-  }
-  return {given.size, given.sequences, given.has_offsets != 0};
+  return {given.size, given.sequences, given.has_offsets != 0, given.phase};
+}
+
+// Throws Error(kUsage, "api.phase") for a launch that the kernel does not have.
+void check_phase(const PlannedKernel& kernel, int phase) {
+  if (phase >= 0 && phase < kernel.phases) return;
+  const std::string allowed = kernel.phases == 1 ? "0" : fmt::format("0 to {}", kernel.phases - 1);
+  refuse("api.phase",
+         fmt::format("the kernel {} has no phase {}; allowed: {}", kernel.name, phase, allowed));
 }
 
 const PlannedKernel& kernel_of(const heddle_plan* plan, std::size_t kernel) {
@@ -63,6 +69,7 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
     const heddle::LaunchSize wanted = heddle::c_api::to_cpp(size);
     heddle::operation_of(of.spec).check_size(of.spec.fields(), wanted);
     heddle::c_api::check_range(of, one, wanted.size);
+    heddle::c_api::check_phase(one, wanted.phase);
     const heddle::KernelLaunch launch = of.launch(kernel, wanted);
     const bool gathers = !of.before.empty();
     heddle_plan_launch_info values = {};
@@ -72,7 +79,7 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
     values.grid_z = launch.grid_z;
     values.cluster = launch.cluster;
     values.threads = one.threads;
-    values.dynamic_shared_bytes = one.shared_bytes;
+    values.dynamic_shared_bytes = launch.shared_bytes;
     values.schedule = launch.schedule;
     values.starts_early = one.starts_early ? 1 : 0;
     if (one.box_tokens != 0) {
@@ -83,6 +90,8 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
     values.argument_count = one.arguments.size();
     values.workspace_bytes = of.workspace_bytes(wanted.size);
     values.gathered_offset = gathers ? of.gathered_offset(wanted.size) : 0;
+    values.phases = one.phases;
+    values.max_dynamic_shared_bytes = one.shared_bytes;
     write_struct(values, info, "heddle_plan_launch_info");
   });
 }

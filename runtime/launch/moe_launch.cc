@@ -52,6 +52,12 @@ MoeParameters moe_parameters(const MoeArgs& args) noexcept {
           static_cast<int>(args.tokens)};
 }
 
+std::size_t moe_workspace_bytes(const Plan& plan, std::int64_t tokens) {
+  if (tokens == 0) return 0;
+  check_m(plan.spec.m_range(), tokens);
+  return plan.workspace_bytes(tokens);
+}
+
 std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens) {
   if (tokens == 0) return 0;
   check_m(state.plan.spec.m_range(), tokens);

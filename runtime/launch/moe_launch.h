@@ -15,7 +15,8 @@ namespace heddle {
 // contract of MoeArgs. `workspace_bytes` is what the launch needs. Precondition: a plan of a moe.
 void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args);
 
-// What MoeKernel does. Precondition: a kernel of a moe.
+// What MoeKernel does. Precondition: a plan or kernel of a moe.
+std::size_t moe_workspace_bytes(const Plan& plan, std::int64_t tokens);
 std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens);
 void launch(const Kernel::State& state, const MoeArgs& args, Stream stream);
 

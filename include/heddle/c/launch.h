@@ -4,13 +4,14 @@
  * A launch of an operation is one of each kernel of the plan with runs_before, then one of the
  * kernel of the size (heddle_plan_kernel_of_size()), all on one stream. For each kernel:
  *   Load the cubin (heddle_build_kernel()), take the function `kernel_name`, and set its attributes
- *     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to dynamic_shared_bytes and
+ *     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to max_dynamic_shared_bytes and
  *     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT to 100. Without the second an SM must be
  *     empty before it divides its memory anew, and kernels that start early do not overlap.
- *   Call cuLaunchKernelEx with the grid, `threads` by 1 by 1 threads, dynamic_shared_bytes, and the
- *     arguments that heddle_plan_argument() lists. Where cluster is more than 1 the launch has
- *     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1, 1}; with starts_early it may have
- *     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
+ *   For each phase, from 0 to phases - 1, ask heddle_plan_launch() and call cuLaunchKernelEx with
+ *     that phase's grid, `threads` by 1 by 1 threads, its dynamic_shared_bytes, and the arguments
+ *     that heddle_plan_argument() lists, of which only "schedule" differs between phases. Where
+ *     cluster is more than 1 the launch has CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1, 1};
+ *     with starts_early it may have CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
  * Memory, its alignment and the workspace are as heddle_launch_gemm() and its neighbours take them,
  * which check what nobody checks here. */
 #ifndef HEDDLE_C_LAUNCH_H_
@@ -25,13 +26,13 @@ extern "C" {
 /* What a launch's grid depends on. Set what the operation has; the others are 0. */
 typedef struct heddle_launch_size {
   size_t struct_size;
-  /* For a gemm and a row_transform: M. For a kv_append: new tokens. For a decode_attention: the
-   * tokens that a sequence may have, of a paged cache table_stride * page_size, or 2^30 where that
-   * is more. Of the operations on weights: 0. */
+  /* For a gemm and a row_transform: M. For a moe: tokens. For a kv_append: new tokens. For a
+   * decode_attention: the tokens that a sequence may have, of a paged cache table_stride *
+   * page_size, or 2^30 where that is more. Of the operations on weights: 0. */
   int64_t size;
   int64_t sequences;   /* of a kv_append and a decode_attention */
   int32_t has_offsets; /* of a kv_append: 1: a sequence may have several new tokens */
-  int32_t reserved;    /* 0 */
+  int32_t phase;       /* of a moe: below heddle_plan_launch_info's phases; else 0 */
 } heddle_launch_size;
 
 typedef struct heddle_plan_launch_info {
@@ -42,7 +43,7 @@ typedef struct heddle_plan_launch_info {
   uint32_t grid_z;
   uint32_t cluster;             /* thread blocks of a cluster, along x; 1: there are none */
   int32_t threads;              /* of a thread block */
-  int32_t dynamic_shared_bytes; /* of a thread block */
+  int32_t dynamic_shared_bytes; /* of a thread block, in this phase */
   int32_t schedule;             /* the argument "schedule" */
   int32_t starts_early;         /* 1: waits itself for the kernel before it in the stream */
   int32_t box_tokens;           /* of the argument "tokens"; 0 without one */
@@ -51,10 +52,13 @@ typedef struct heddle_plan_launch_info {
   size_t workspace_bytes;   /* of this launch, all of its kernels together; 0 if none needs any */
   size_t gathered_offset;   /* of a gemm with act_order: where the gathered X begins in it */
   int64_t scale_box_tokens; /* of the argument "token_scales"; 0 without one */
+  int32_t phases;           /* launches of the kernel, one after the other: a moe has several */
+  int32_t max_dynamic_shared_bytes; /* the most of any phase */
 } heddle_plan_launch_info;
 
 /* A launch of the plan's kernel number `kernel`. A size that the kernel does not serve is refused:
- * "launch.m", "launch.size" or, where a kernel of another range serves it, "api.size". */
+ * "launch.m", "launch.size" or, where a kernel of another range serves it, "api.size"; a phase that
+ * it does not have: "api.phase". */
 HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
                                                const heddle_launch_size* size,
                                                heddle_plan_launch_info* info);
@@ -98,6 +102,7 @@ HEDDLE_EXPORT heddle_status heddle_gemm_shape(const heddle_plan* plan, void* sha
 struct heddle_kv_append_args;
 struct heddle_decode_attention_args;
 struct heddle_row_transform_args;
+struct heddle_moe_args;
 HEDDLE_EXPORT heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
                                                         const struct heddle_kv_append_args* args,
                                                         void* parameters, size_t capacity,
@@ -108,6 +113,9 @@ HEDDLE_EXPORT heddle_status heddle_decode_attention_parameters(
 HEDDLE_EXPORT heddle_status heddle_row_transform_parameters(
     const heddle_plan* plan, const struct heddle_row_transform_args* args, void* parameters,
     size_t capacity, size_t* bytes);
+HEDDLE_EXPORT heddle_status heddle_moe_parameters(const heddle_plan* plan,
+                                                  const struct heddle_moe_args* args,
+                                                  void* parameters, size_t capacity, size_t* bytes);
 
 #ifdef __cplusplus
 }

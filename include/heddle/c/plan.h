@@ -34,7 +34,7 @@ typedef struct heddle_spec_info {
   int64_t k;
   int64_t m_min; /* rows that a launch may have, both inclusive; 0 where it has none */
   int64_t m_max;
-  int64_t output_columns; /* of Y, or of a row_transform's; else 0 */
+  int64_t output_columns; /* of Y; else 0 */
   int32_t gated;          /* 1: packed weights have the row order of a gated epilogue */
   int32_t kv_heads;       /* of a cache; 0 without one */
   int32_t head_dim;
@@ -135,7 +135,7 @@ typedef struct heddle_plan_info {
   heddle_text target;         /* its name */
   size_t kernel_count;        /* those of all sizes, and those that run before each of them */
   size_t max_workspace_bytes; /* the most of any launch */
-  size_t packed_bytes;        /* of packed weights; 0 for an operation without */
+  size_t packed_bytes;        /* of packed weights W; 0 for an operation without */
 } heddle_plan_info;
 HEDDLE_EXPORT heddle_status heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info);
 
@@ -166,7 +166,7 @@ HEDDLE_EXPORT heddle_status heddle_plan_kernel(const heddle_plan* plan, size_t i
 /* The kernel that serves a size. */
 HEDDLE_EXPORT heddle_status heddle_plan_kernel_of_size(const heddle_plan* plan, int64_t size,
                                                        size_t* index);
-/* For a gemm, a launch with this m. */
+/* For a gemm and a moe, a launch with this m. */
 HEDDLE_EXPORT heddle_status heddle_plan_workspace_bytes(const heddle_plan* plan, int64_t m,
                                                         size_t* bytes);
 

@@ -10,10 +10,15 @@ extern "C" {
 
 /* ---- Weights ---- */
 
-/* Bytes of packed weights of a spec, of any operation. The member "layout" of heddle_plan_json()
- * says where everything lies in them. */
+/* Bytes of packed weights of a spec, of any operation on one W. The member "layout" of
+ * heddle_plan_json() says where everything lies in them. */
 HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
                                                 size_t* bytes);
+
+/* The two gemms as whose weights those of each expert of a moe are packed. A launch takes the
+ * packed weights of one local expert after the other, heddle_packed_bytes() apart. */
+HEDDLE_EXPORT heddle_status heddle_moe_gemms(const char* spec, size_t spec_length,
+                                             heddle_spec** gate_up, heddle_spec** down);
 
 /* Bytes of one number of a type that specs name: "fp16", "bf16", "fp32", "e8m0", "e4m3", "int8",
  * "fp8_e4m3" or "fp8_e5m2"; another word is "api.dtype". */

@@ -56,6 +56,7 @@ int main(void) {
   test_kv_append_by_channel(runtime);
   test_decode_attention(runtime, kernel);
   test_row_transform(runtime, kernel);
+  test_moe(runtime, kernel);
   test_packing();
   test_absurd_lengths(runtime);
   test_prepare_and_request(stream);

@@ -92,6 +92,9 @@ void test_absurd_lengths(heddle_runtime* runtime);
 /* row_checks.c */
 void test_row_transform(heddle_runtime* runtime, heddle_kernel* gemm);
 
+/* moe_checks.c */
+void test_moe(heddle_runtime* runtime, heddle_kernel* gemm);
+
 /* build_checks.c */
 void test_prepare_and_request(void* stream);
 void test_strict(void);

@@ -75,6 +75,7 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   const auto append = plan_from(kAppendText);
   const auto rows = plan_from(testing::kRowsText);
   const auto attention = plan_from(testing::kAttentionText);
+  const auto moe = plan_from(testing::kMoeText);
   const auto tables = made(heddle_tuned_tables_destroy, heddle_tuned_tables_shipped);
   const auto decode = made(heddle_decode_plan_destroy, heddle_decode_plan_create, "{}", 2);
   const char* const text = kGemmText.data();
@@ -141,6 +142,7 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   NULLS(heddle_launch_decode_attention, {kernel, unread<heddle_decode_attention_args>(), nullptr},
         {2});
   NULLS(heddle_launch_row_transform, {kernel, unread<heddle_row_transform_args>(), nullptr}, {2});
+  NULLS(heddle_launch_moe, {kernel, unread<heddle_moe_args>(), nullptr}, {2});
   NULLS(heddle_row_scale_bytes, {text, length, 1, 0, &bytes});
   NULLS(heddle_plan_launch, {plan.get(), 0, &size, nullptr});
   NULLS(heddle_plan_argument, {plan.get(), 0, 0, nullptr});
@@ -161,6 +163,9 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   row_args.y = {matrices[1], 512};
   row_args.weight = {matrices[2], 512};
   NULLS(heddle_row_transform_parameters, {rows.get(), &row_args, memory, sizeof memory, &bytes});
+  heddle_moe_args moe_args = {};
+  moe_args.struct_size = sizeof moe_args;
+  NULLS(heddle_moe_parameters, {moe.get(), &moe_args, memory, sizeof memory, &bytes}, {2, 4});
 
   // spec.h, target.h, tuned.h, plan.h, decode.h
   NULLS(heddle_spec_schema, {&out});
@@ -210,6 +215,8 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   NULLS(heddle_statistics_json, {memory, 10, &bytes});
   NULLS(heddle_kv_block_from_words, {"int8", 4, memory, 10, &bytes});
   NULLS(heddle_packed_bytes, {text, length, &bytes});
+  heddle_spec* new_gemms[2] = {};
+  NULLS(heddle_moe_gemms, {HEDDLE_TEXT(testing::kMoeText), &new_gemms[0], &new_gemms[1]});
   NULLS(heddle_dtype_bytes, {"fp16", 4, &number});
   NULLS(heddle_layout_version, {text, length, &number});
   NULLS(heddle_check_layout_version, {text, length, 1});

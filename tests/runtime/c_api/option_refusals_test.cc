@@ -65,6 +65,9 @@ TEST(CApiRefusals, OfStructs) {
       [&](auto* s) { return heddle_launch_row_transform(kernel, s, nullptr); },
       Grown<heddle_row_transform_args>());
   row(
+      "moe_args", [&](auto* s) { return heddle_launch_moe(kernel, s, nullptr); },
+      Grown<heddle_moe_args>());
+  row(
       "quantized_weights",
       [&](auto* s) { return heddle_pack_weights(HEDDLE_TEXT(kGemmText), s, bytes, 8); },
       Grown<heddle_quantized_weights>());

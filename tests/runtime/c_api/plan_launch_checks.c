@@ -17,6 +17,10 @@ static const char kAttention[] =
 static const char kNorm[] =
     "{\"heddle\":1,\"op\":\"row_transform\",\"shape\":{\"columns\":256,\"m\":[1,64]},"
     "\"input\":{\"dtype\":\"fp16\"},\"norm\":{\"type\":\"rms\",\"epsilon\":1e-5}}";
+static const char kMoe[] =
+    "{\"heddle\":1,\"op\":\"moe\",\"shape\":{\"hidden\":256,\"intermediate\":128,\"experts\":8,"
+    "\"top_k\":2,\"tokens\":[1,64]},\"weight\":{\"gate_up\":{\"bits\":4},\"down\":{\"bits\":4}},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"epilogue\":{\"activation\":\"silu\",\"gated\":true}}";
 
 static heddle_launch_size size_of(int64_t size, int64_t sequences, int32_t has_offsets) {
   heddle_launch_size result;
@@ -43,7 +47,8 @@ static heddle_plan_launch_info launch_of(const heddle_plan* plan, size_t kernel,
   MUST(heddle_plan_launch(plan, kernel, &wanted, &info) == HEDDLE_OK);
   CHECK(heddle_plan_kernel(plan, kernel, &planned) == HEDDLE_OK);
   CHECK(equals(info.kernel_name, planned.name.data) && info.threads == planned.threads);
-  CHECK(info.dynamic_shared_bytes == planned.shared_bytes && planned.blocks_per_sm >= 1);
+  CHECK(info.max_dynamic_shared_bytes == planned.shared_bytes && planned.blocks_per_sm >= 1);
+  CHECK(info.phases > 1 || info.dynamic_shared_bytes == planned.shared_bytes);
   CHECK(info.starts_early == planned.starts_early);
   CHECK(info.grid_x >= 1 && info.grid_y >= 1 && info.grid_z >= 1 && info.cluster >= 1);
   CHECK(info.grid_x % info.cluster == 0 && info.argument_count >= 1);
@@ -92,8 +97,10 @@ static void test_gemm_launch(void) {
   REFUSED(plan, index, 40, 0, 1, "launch.size");
   REFUSED(plan, of_plan.kernel_count, 40, 0, 0, "api.index");
   if (index > 0) REFUSED(plan, 0, 40, 0, 0, "api.size");
-  size.reserved = 1;
-  CHECK_CODE(heddle_plan_launch(plan, index, &size, &info), HEDDLE_ERROR_USAGE, "api.reserved");
+  CHECK(info.phases == 1);
+  size = size_of(40, 0, 0);
+  size.phase = 1;
+  CHECK_CODE(heddle_plan_launch(plan, index, &size, &info), HEDDLE_ERROR_USAGE, "api.phase");
   size.struct_size = 8;
   CHECK_CODE(heddle_plan_launch(plan, index, &size, &info), HEDDLE_ERROR_USAGE, "api.struct_size");
   size = size_of(1, 0, 0);
@@ -137,22 +144,54 @@ static void test_other_launches(void) {
   heddle_plan_destroy(repack);
 }
 
+/* Launches of one kernel, which differ in grid, shared memory and schedule. */
+static void test_phases(void) {
+  heddle_plan* plan = plan_for(kMoe, "h200");
+  heddle_launch_size size = size_of(40, 0, 0);
+  heddle_plan_launch_info first, info;
+  size_t index = 0, workspace = 0;
+  int32_t most = 0;
+  memset(&info, 0, sizeof info);
+  info.struct_size = sizeof info;
+  CHECK(heddle_plan_kernel_of_size(plan, 40, &index) == HEDDLE_OK);
+  CHECK(heddle_plan_workspace_bytes(plan, 40, &workspace) == HEDDLE_OK && workspace > 0);
+  first = launch_of(plan, index, 40, 0, 0);
+  CHECK(first.phases > 1 && first.workspace_bytes == workspace);
+  for (size.phase = 0; size.phase < first.phases; ++size.phase) {
+    CHECK(heddle_plan_launch(plan, index, &size, &info) == HEDDLE_OK);
+    CHECK(info.phases == first.phases && info.schedule == size.phase && info.grid_x >= 1);
+    CHECK(info.max_dynamic_shared_bytes == first.max_dynamic_shared_bytes);
+    if (info.dynamic_shared_bytes > most) most = info.dynamic_shared_bytes;
+  }
+  CHECK(most == first.max_dynamic_shared_bytes);
+  CHECK_CODE(heddle_plan_launch(plan, index, &size, &info), HEDDLE_ERROR_USAGE, "api.phase");
+  size.phase = -1;
+  CHECK_CODE(heddle_plan_launch(plan, index, &size, &info), HEDDLE_ERROR_USAGE, "api.phase");
+  REFUSED(plan, index, 65, 0, 0, "launch.m");
+  REFUSED(plan, index, 40, 1, 0, "launch.size");
+  CHECK_CODE(heddle_plan_workspace_bytes(plan, 65, &workspace), HEDDLE_ERROR_USAGE, "launch.m");
+  heddle_plan_destroy(plan);
+}
+
 static void test_parameters(void) {
   heddle_plan *norm = plan_for(kNorm, "h200"), *gemm = plan_for(kGemm, "h200");
   heddle_plan_argument_info argument;
   heddle_row_transform_args args;
   heddle_kv_append_args append;
   heddle_decode_attention_args attention;
+  heddle_moe_args moe;
   unsigned char parameters[512];
   size_t bytes = 0;
   argument.struct_size = sizeof argument;
   memset(&args, 0, sizeof args);
   memset(&append, 0, sizeof append);
   memset(&attention, 0, sizeof attention);
+  memset(&moe, 0, sizeof moe);
   memset(parameters, 0xA5, sizeof parameters);
   args.struct_size = sizeof args;
   append.struct_size = sizeof append;
   attention.struct_size = sizeof attention;
+  moe.struct_size = sizeof moe;
   args.m = 3;
   args.x = input(0x10000, 3 * 256 * 2);
   args.y = output(0x20000, 3 * 256 * 2);
@@ -180,6 +219,8 @@ static void test_parameters(void) {
              HEDDLE_ERROR_USAGE, "launch.op");
   CHECK_CODE(heddle_decode_attention_parameters(gemm, &attention, parameters, 512, &bytes),
              HEDDLE_ERROR_USAGE, "launch.op");
+  CHECK_CODE(heddle_moe_parameters(gemm, &moe, parameters, 512, &bytes), HEDDLE_ERROR_USAGE,
+             "launch.op");
   heddle_plan_destroy(norm);
   heddle_plan_destroy(gemm);
 }
@@ -187,5 +228,6 @@ static void test_parameters(void) {
 void test_plan_launches(void) {
   test_gemm_launch();
   test_other_launches();
+  test_phases();
   test_parameters();
 }

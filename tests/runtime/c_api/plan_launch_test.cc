@@ -68,7 +68,7 @@ class CApiPlanLaunch : public testing::FakeDevice {
     // The bytes of each argument, as many as the C API says that it has.
     fake::state().work_of = [this](const fake::Launch& launch, void** parameters) {
       Seen seen{launch, cluster_of(launch.config), {}};
-      for (std::size_t i = 0; i < infos_.at(launch.kernel).argument_count; ++i) {
+      for (std::size_t i = 0; i < infos_.at(launch.kernel).front().argument_count; ++i) {
         heddle_plan_argument_info argument = {};
         argument.struct_size = sizeof argument;
         EXPECT_EQ(heddle_plan_argument(plan_, indices_.at(launch.kernel), i, &argument), HEDDLE_OK);
@@ -92,11 +92,16 @@ class CApiPlanLaunch : public testing::FakeDevice {
       if (i != own && kernel.runs_before == 0) continue;
       heddle_plan_launch_info info = {};
       info.struct_size = sizeof info;
-      ASSERT_EQ(heddle_plan_launch(plan_, i, &size, &info), HEDDLE_OK) << heddle_error_message();
-      infos_[kernel.name.data] = info;
+      heddle_launch_size phase = size;
+      do {
+        ASSERT_EQ(heddle_plan_launch(plan_, i, &phase, &info), HEDDLE_OK) << heddle_error_message();
+        infos_[kernel.name.data].push_back(info);
+      } while (++phase.phase < info.phases);
       indices_[kernel.name.data] = i;
     }
   }
+
+  std::size_t workspace_bytes() const { return infos_.begin()->second.front().workspace_bytes; }
 
   std::size_t kernel_of_size(std::int64_t size) {
     std::size_t index = 0;
@@ -104,17 +109,23 @@ class CApiPlanLaunch : public testing::FakeDevice {
     return index;
   }
 
-  // Every launch that was seen is one that was told, and all that were told were seen.
+  // Every launch that was seen is one that was told, and all that were told were seen, those of one
+  // kernel in their order.
   void expect_told() {
-    ASSERT_EQ(seen_.size(), infos_.size());
+    std::size_t all = 0;
+    for (const auto& [name, phases] : infos_) all += phases.size();
+    ASSERT_EQ(seen_.size(), all);
+    std::map<std::string, std::size_t> phases;
     for (const Seen& seen : seen_) {
-      const heddle_plan_launch_info& told = infos_.at(seen.launch.kernel);
+      const heddle_plan_launch_info& told =
+          infos_.at(seen.launch.kernel).at(phases[seen.launch.kernel]++);
       const cuda::CUlaunchConfig& config = seen.launch.config;
       EXPECT_EQ(config.gridDimX, told.grid_x);
       EXPECT_EQ(config.gridDimY, told.grid_y);
       EXPECT_EQ(config.gridDimZ, told.grid_z);
       EXPECT_EQ(config.blockDimX, static_cast<unsigned>(told.threads));
       EXPECT_EQ(config.sharedMemBytes, static_cast<unsigned>(told.dynamic_shared_bytes));
+      EXPECT_LE(told.dynamic_shared_bytes, told.max_dynamic_shared_bytes);
       const unsigned attributes = (told.cluster > 1 ? 1U : 0U) + (told.starts_early != 0 ? 1U : 0U);
       EXPECT_EQ(config.numAttrs, attributes);
       EXPECT_EQ(seen.cluster, told.cluster);
@@ -122,8 +133,8 @@ class CApiPlanLaunch : public testing::FakeDevice {
   }
 
   // The bytes of an argument of the last launch.
-  Bytes argument(const std::string& name) {
-    const Seen& seen = seen_.back();
+  Bytes argument(const std::string& name) { return argument(seen_.back(), name); }
+  Bytes argument(const Seen& seen, const std::string& name) {
     for (std::size_t i = 0; i < seen.arguments.size(); ++i) {
       heddle_plan_argument_info info = {};
       info.struct_size = sizeof info;
@@ -145,7 +156,7 @@ class CApiPlanLaunch : public testing::FakeDevice {
   heddle_runtime* runtime_ = nullptr;
   heddle_kernel* kernel_ = nullptr;
   heddle_plan* plan_ = nullptr;
-  std::map<std::string, heddle_plan_launch_info> infos_;
+  std::map<std::string, std::vector<heddle_plan_launch_info>> infos_;  // of each phase
   std::map<std::string, std::size_t> indices_;
   std::vector<Seen> seen_;
 };
@@ -189,12 +200,12 @@ TEST_F(CApiPlanLaunch, OfAGemm) {
     infos_.clear();
     ask(size_of(m), kernel_of_size(m));
     heddle_gemm_args args = gemm_args(m);
-    args.workspace.bytes = infos_.begin()->second.workspace_bytes;
+    args.workspace.bytes = workspace_bytes();
     ASSERT_EQ(heddle_launch_gemm(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
     expect_told();
     EXPECT_EQ(argument("weights"), bytes_of_value(args.weights.data));
     EXPECT_EQ(argument("y"), bytes_of_value(args.y.data));
-    const heddle_plan_launch_info& told = infos_.at(seen_.back().launch.kernel);
+    const heddle_plan_launch_info& told = infos_.at(seen_.back().launch.kernel).front();
     if (!argument("schedule").empty()) {
       EXPECT_EQ(argument("schedule"), bytes_of_value(told.schedule));
     }
@@ -215,11 +226,11 @@ TEST_F(CApiPlanLaunch, OfActOrder) {
   ASSERT_EQ(infos_.size(), 2U);
   heddle_gemm_args args = gemm_args(11);
   args.permutation = in(0x500000);
-  args.workspace.bytes = infos_.begin()->second.workspace_bytes;
+  args.workspace.bytes = workspace_bytes();
   ASSERT_EQ(heddle_launch_gemm(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
   expect_told();
   const void* gathered =
-      static_cast<char*>(args.workspace.data) + infos_.begin()->second.gathered_offset;
+      static_cast<char*>(args.workspace.data) + infos_.begin()->second.front().gathered_offset;
   if (!argument("x").empty()) {
     EXPECT_EQ(argument("x"), bytes_of_value(gathered));
   }
@@ -280,7 +291,7 @@ TEST_F(CApiPlanLaunch, OfDecodeAttention) {
   args.lengths = in(0x9000);
   args.cache = cache();
   ask(size_of(std::int64_t{4} * 16, 3), kernel_of_size(64));
-  args.workspace = {testing::memory(0xA000).data, infos_.begin()->second.workspace_bytes};
+  args.workspace = {testing::memory(0xA000).data, workspace_bytes()};
   ASSERT_EQ(heddle_launch_decode_attention(kernel_, &args, nullptr), HEDDLE_OK)
       << heddle_error_message();
   expect_told();
@@ -305,6 +316,32 @@ TEST_F(CApiPlanLaunch, OfRowTransform) {
       << heddle_error_message();
   expect_told();
   expect_parameters(parameters_of(plan_, args, heddle_row_transform_parameters), sizeof(int));
+}
+
+TEST_F(CApiPlanLaunch, OfAMoe) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
+       R"("tokens":[1,8]},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},)"
+       R"("activation":{"dtype":"fp16"},"epilogue":{"activation":"silu","gated":true}})");
+  heddle_moe_args args = {};
+  args.struct_size = sizeof args;
+  args.tokens = 5;
+  args.x = in(0x100000);
+  args.gate_up = in(0x200000);
+  args.down = in(0x300000);
+  args.ids = in(0x400000);
+  args.weights = in(0x500000);
+  args.y = out(0x600000);
+  ask(size_of(5), kernel_of_size(5));
+  args.workspace = {testing::memory(0x700000).data, workspace_bytes()};
+  ASSERT_EQ(heddle_launch_moe(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
+  expect_told();
+  ASSERT_GT(seen_.size(), 1U);
+  const std::vector<heddle_plan_launch_info>& told = infos_.begin()->second;
+  for (std::size_t phase = 0; phase < told.size(); ++phase) {
+    EXPECT_EQ(argument(seen_[phase], "schedule"), bytes_of_value(told[phase].schedule));
+  }
+  expect_parameters(parameters_of(plan_, args, heddle_moe_parameters), sizeof(int));
 }
 
 TEST_F(CApiPlanLaunch, OfWeights) {

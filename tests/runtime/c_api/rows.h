@@ -120,6 +120,10 @@ inline constexpr std::string_view kAttentionText =
 inline constexpr std::string_view kRowsText =
     R"({"heddle":1,"op":"row_transform","shape":{"columns":256,"m":[1,64]},)"
     R"("input":{"dtype":"fp16"},"norm":{"type":"rms","epsilon":1e-5}})";
+inline constexpr std::string_view kMoeText =
+    R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
+    R"("tokens":[1,8]},"weight":{"gate_up":{"bits":4},"down":{"bits":8,"zero_point":"int"}},)"
+    R"("activation":{"dtype":"fp16"},"epilogue":{"activation":"silu","gated":true}})";
 inline constexpr std::string_view kDequantizeText =
     R"({"heddle":1,"op":"dequantize","shape":{"n":64,"k":256},"weight":{"bits":4},)"
     R"("source":{"format":"gptq"},"output":{"dtype":"fp16"}})";

@@ -40,9 +40,9 @@ constexpr std::string_view kChannelText =
     R"("activation":{"dtype":"fp16"},"kv":{"k":{"dtype":"int4","granularity":"channel",)"
     R"("group_size":32},"v":{"dtype":"fp16"},"page_size":64}})";
 const std::vector<std::string_view> kSpecTexts = {
-    testing::kGemmText,    kGatedText,         testing::kAppendText, testing::kAttentionText,
-    kChannelText,          testing::kRowsText, testing::kRepackText, testing::kDequantizeText,
-    testing::kQuantizeText};
+    testing::kGemmText,     kGatedText,         testing::kAppendText, testing::kAttentionText,
+    kChannelText,           testing::kRowsText, testing::kRepackText, testing::kDequantizeText,
+    testing::kQuantizeText, testing::kMoeText};
 
 std::string output_dtype_of(const Spec& spec) {
   if (spec.op() == Op::kGemm) return std::string(to_string(spec.gemm().output_dtype()));
@@ -50,6 +50,7 @@ std::string output_dtype_of(const Spec& spec) {
   if (spec.op() == Op::kDecodeAttention) {
     return std::string(to_string(spec.decode_attention().activation));
   }
+  if (spec.op() == Op::kMoe) return std::string(to_string(spec.moe().activation));
   if (spec.op() != Op::kRowTransform) return "";
   return std::string(to_string(spec.row_transform().output.dtype));
 }
@@ -62,6 +63,7 @@ TEST(CApiValues, OfSpecs) {
     const auto info = info_from<heddle_spec_info>(heddle_spec_get, handle.get());
     const bool is_gemm = spec.op() == Op::kGemm;
     const bool is_row = spec.op() == Op::kRowTransform;
+    const bool is_moe = spec.op() == Op::kMoe;
     const bool has_weight = spec.has_weight();
     const bool has_cache = spec.has_cache();
     expect_rows({
@@ -70,7 +72,9 @@ TEST(CApiValues, OfSpecs) {
         {"op", string_of(info.op), to_string(spec.op())},
         {"output_dtype", string_of(info.output_dtype), output_dtype_of(spec)},
         {"multiply_dtype", string_of(info.multiply_dtype),
-         is_gemm ? to_string(spec.gemm().multiply_dtype()) : ""},
+         is_gemm  ? to_string(spec.gemm().multiply_dtype())
+         : is_moe ? to_string(spec.moe().activation)
+                  : ""},
         {"n", info.n, has_weight ? spec.weight_shape().n : 0},
         {"k", info.k, has_weight ? spec.weight_shape().k : 0},
         {"m_min", info.m_min, spec.has_m() ? spec.m_range().min : 0},
@@ -78,12 +82,42 @@ TEST(CApiValues, OfSpecs) {
         {"output_columns", info.output_columns,
          is_gemm  ? spec.gemm().output_columns()
          : is_row ? spec.row_transform().shape.columns
+         : is_moe ? spec.moe().shape.hidden
                   : 0},
         {"gated", info.gated, has_weight && spec.gated() ? 1 : 0},
         {"kv_heads", info.kv_heads, has_cache ? spec.kv_shape().kv_heads : 0},
         {"head_dim", info.head_dim, has_cache ? spec.kv_shape().head_dim : 0},
     });
   }
+}
+
+// Weights of an expert are packed as those of two gemms.
+TEST(CApiValues, OfTheGemmsOfAMoe) {
+  heddle_spec* gate_up = nullptr;
+  heddle_spec* down = nullptr;
+  ASSERT_EQ(heddle_moe_gemms(HEDDLE_TEXT(testing::kMoeText), &gate_up, &down), HEDDLE_OK)
+      << heddle_error_message();
+  const MoeGemms gemms = moe_gemms(Spec::parse(testing::kMoeText).moe());
+  const auto first = info_from<heddle_spec_info>(heddle_spec_get, gate_up);
+  const auto second = info_from<heddle_spec_info>(heddle_spec_get, down);
+  expect_rows({
+      {"gate_up", string_of(first.canonical), Spec::from_gemm(gemms.gate_up).canonical_json()},
+      {"down", string_of(second.canonical), Spec::from_gemm(gemms.down).canonical_json()},
+      {"gate_up n", first.n, 256},
+      {"gate_up k", first.k, 256},
+      {"gate_up gated", first.gated, 1},
+      {"down n", second.n, 256},
+      {"down k", second.k, 128},
+      {"gate_up bytes",
+       number_from<std::size_t>(heddle_packed_bytes, first.canonical.data, first.canonical.length),
+       weight_layout(gemms.gate_up).total_bytes},
+      {"down bytes",
+       number_from<std::size_t>(heddle_packed_bytes, second.canonical.data,
+                                second.canonical.length),
+       weight_layout(gemms.down).total_bytes},
+  });
+  heddle_spec_destroy(gate_up);
+  heddle_spec_destroy(down);
 }
 
 std::vector<Row> target_rows(const heddle_target_info& info, const Target& target) {
@@ -176,7 +210,7 @@ TEST(CApiValues, OfPlans) {
           expect_rows({{"kernel_of_size",
                         number_from<std::size_t>(heddle_plan_kernel_of_size, handle.get(), size),
                         plan.kernel_for(size)}});
-          if (plan.spec.op() != Op::kGemm) continue;
+          if (plan.spec.op() != Op::kGemm && plan.spec.op() != Op::kMoe) continue;
           expect_rows({{"workspace_bytes",
                         number_from<std::size_t>(heddle_plan_workspace_bytes, handle.get(), size),
                         plan.workspace_bytes(size)}});
