@@ -57,12 +57,20 @@ std::string arguments_text(const PlannedKernel& kernel) {
   return text;
 }
 
-// The launch for one M; those of other operations depend on more.
-std::string launch_text(const Plan& plan, std::size_t index, std::int64_t m) {
-  const KernelLaunch launch = plan.launch(index, {m});
+std::string launch_text(const KernelLaunch& launch) {
   std::string text = fmt::format("grid {} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
   if (launch.cluster > 1) text += fmt::format(" in clusters of {}", launch.cluster);
   if (launch.schedule != 0) text += fmt::format(", schedule {}", launch.schedule);
+  return text;
+}
+
+// The launch for one M, in all of its phases; those of other operations depend on more.
+std::string launches_text(const Plan& plan, std::size_t index, std::int64_t m) {
+  LaunchSize size{m};
+  std::string text = launch_text(plan.launch(index, size));
+  for (size.phase = 1; size.phase < plan.kernel(index).phases; ++size.phase) {
+    text += "; " + launch_text(plan.launch(index, size));
+  }
   return text;
 }
 
@@ -79,7 +87,7 @@ std::string describe_kernel(const Plan& plan, std::size_t index) {
   text += fmt::format("  arguments: {}\n", arguments_text(kernel));
   if (!by_m) return text;
   for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
-    text += fmt::format("  M = {}: {}", m, launch_text(plan, index, m));
+    text += fmt::format("  M = {}: {}", m, launches_text(plan, index, m));
     if (index < plan.kernels.size()) {
       text += fmt::format(", workspace {} bytes", plan.workspace_bytes(m));
     }

@@ -86,6 +86,17 @@ ordered_json launch_json(const KernelLaunch& launch) {
           {"schedule", launch.schedule}};
 }
 
+// Each launch of a kernel that has several.
+ordered_json phases_json(const Plan& plan, std::size_t index, LaunchSize size) {
+  auto phases = ordered_json::array();
+  for (size.phase = 0; size.phase < plan.kernel(index).phases; ++size.phase) {
+    const KernelLaunch launch = plan.launch(index, size);
+    phases.push_back(launch_json(launch));
+    phases.back()["shared_bytes"] = launch.shared_bytes;
+  }
+  return phases;
+}
+
 ordered_json kernel_json(const Plan& plan, std::size_t index) {
   const PlannedKernel& kernel = plan.kernel(index);
   ordered_json j{{"name", kernel.name}};
@@ -108,7 +119,11 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
     j["fits_box"] = kernel.fits_box;
   }
   if (!by_m) return j;
-  j["launch"] = launch_json(plan.launch(index, {kernel.size_max}));
+  if (kernel.phases == 1) {
+    j["launch"] = launch_json(plan.launch(index, {kernel.size_max}));
+  } else {
+    j["phases"] = phases_json(plan, index, {kernel.size_max});
+  }
   if (index < plan.kernels.size()) {
     j["workspace_bytes"] = plan.workspace_bytes(kernel.size_max);
   }

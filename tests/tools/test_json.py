@@ -175,6 +175,31 @@ class JsonTest(CommandTest):
         self.assertEqual(one["candidates"], 1)
         self.assertNotIn("predicted_us", one["chosen"])
 
+    def test_a_kernel_of_several_launches_tells_each(self):
+        spec = self.folder / "moe.json"
+        spec.write_text(json.dumps({
+            "heddle": 1, "op": "moe", "name": "experts",
+            "shape": {"hidden": 256, "intermediate": 128, "experts": 8, "top_k": 2,
+                      "tokens": [1, 4], "first_expert": 3},
+            "weight": {"gate_up": {"bits": 4}, "down": {"bits": 4}},
+            "activation": {"dtype": "fp16"},
+            "epilogue": {"activation": "silu", "gated": True}}))
+        table = self.heddle("build", spec, *H200, check=0).out.splitlines()
+        for line in table[1:-1]:
+            self.assertRegex(line, r"^experts +256 x 128 x 5e +\d+\.\.\d+ ")
+        [kernel, *_] = self.heddle_json("plan", spec, *H200)["kernels"]
+        self.assertNotIn("launch", kernel)
+        phases = kernel["phases"]
+        self.assertEqual([one["schedule"] for one in phases], list(range(len(phases))))
+        self.assertEqual(max(one["shared_bytes"] for one in phases), kernel["shared_bytes"])
+        text = self.heddle("plan", spec, *H200, check=0).out
+        [line] = [one for one in text.splitlines() if one.startswith("  M = 1: ")]
+        self.assertEqual(line.count("grid "), len(phases))
+        [one] = self.heddle_json("explain", spec, *H200, "--m", 1)["explanations"]
+        self.assertEqual(len(one["chosen"]["grid"]), len(phases))
+        shown = ", ".join(" x ".join(map(str, grid)) for grid in one["chosen"]["grid"])
+        self.assertIn(shown, self.heddle("explain", spec, *H200, "--m", 1, check=0).out)
+
     def test_explain_refuses_sizes_that_an_operation_does_not_have(self):
         attention = ROOT / "examples/specs/decode-attention-int8-head.json"
         repack = ROOT / "examples/specs/repack-gptq.json"

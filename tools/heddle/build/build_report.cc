@@ -32,10 +32,14 @@ ordered_json configuration_json(const Plan& plan, std::size_t index) {
   return kernel.family->json(kernel);
 }
 
-// The shape of W, of a token's K, or of a row of Y.
+// The shape of W, of a token's K, of a row of Y, or of a layer of experts.
 std::string shape_text(const Spec& spec) {
   if (const auto* rows = spec.get_if<RowTransformSpec>()) {
     return fmt::format("{}", rows->shape.columns);
+  }
+  if (const auto* moe = spec.get_if<MoeSpec>()) {
+    return fmt::format("{} x {} x {}e", moe->shape.hidden, moe->shape.intermediate,
+                       moe->local_experts());
   }
   if (spec.has_cache()) {
     const KvShape shape = spec.kv_shape();

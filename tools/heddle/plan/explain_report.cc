@@ -36,10 +36,32 @@ std::string mark_of(const Explanation& one, std::size_t place) {
                      range_text(spec_of(one), {kernel.size_min, kernel.size_max}));
 }
 
-std::string grid_text(const KernelLaunch& launch) {
-  std::string text = fmt::format("{} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
-  if (launch.cluster > 1) text += fmt::format(" by {}", launch.cluster);
+// Each phase of the candidate's launch of this size.
+std::vector<KernelLaunch> launches_of(const CandidatePlan& candidate, LaunchSize size) {
+  std::vector<KernelLaunch> launches;
+  for (size.phase = 0; size.phase < kernel_of(candidate).phases; ++size.phase) {
+    launches.push_back(candidate.plan.launch(0, size));
+  }
+  return launches;
+}
+
+std::string grids_text(const std::vector<KernelLaunch>& launches) {
+  std::string text;
+  for (const KernelLaunch& launch : launches) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
+    if (launch.cluster > 1) text += fmt::format(" by {}", launch.cluster);
+  }
   return text;
+}
+
+// One grid, or of a kernel with several launches a list of them.
+ordered_json grids_json(const std::vector<KernelLaunch>& launches) {
+  auto grids = ordered_json::array();
+  for (const KernelLaunch& launch : launches) {
+    grids.push_back({launch.grid_x, launch.grid_y, launch.grid_z});
+  }
+  return grids.size() == 1 ? grids.front() : grids;
 }
 
 std::vector<std::string> row_of(const Explanation& one, std::size_t place,
@@ -53,7 +75,7 @@ std::vector<std::string> row_of(const Explanation& one, std::size_t place,
     const auto found = measured.find(place);
     cells.push_back(found == measured.end() ? "-" : fmt::format("{:.2f}", found->second));
   }
-  cells.push_back(grid_text(candidate.plan.launch(0, one.size)));
+  cells.push_back(grids_text(launches_of(candidate, one.size)));
   cells.push_back(fmt::format("{}", kernel.threads));
   cells.push_back(fmt::format("{}", kernel.shared_bytes));
   cells.push_back(fmt::format("{}", register_budget(kernel, candidate.plan.target)));
@@ -69,7 +91,7 @@ const char* size_key(const Spec& spec) {
 ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredUs& measured) {
   const CandidatePlan& candidate = one.candidates[place];
   const PlannedKernel& kernel = kernel_of(candidate);
-  const KernelLaunch launch = candidate.plan.launch(0, one.size);
+  const std::vector<KernelLaunch> launches = launches_of(candidate, one.size);
   ordered_json json = {{"place", place + 1},
                        {"family", kernel.family->name()},
                        {"kernel", kernel_label(kernel)},
@@ -77,8 +99,8 @@ ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredU
   if (has_costs(kernel)) json["predicted_us"] = candidate.us;
   const auto found = measured.find(place);
   if (found != measured.end()) json["measured_us"] = found->second;
-  json["grid"] = {launch.grid_x, launch.grid_y, launch.grid_z};
-  json["cluster"] = launch.cluster;
+  json["grid"] = grids_json(launches);
+  json["cluster"] = launches.front().cluster;
   json["threads"] = kernel.threads;
   json["blocks_per_sm"] = kernel.blocks_per_sm;
   json["shared_bytes"] = kernel.shared_bytes;
