@@ -14,7 +14,7 @@ def plain(n=N, k=K, dtype=torch.float16):
 def values_of(layer):
     """The weights of a layer, in FP64."""
     spec = layer.spec
-    codes, scales, zeros, _ = heddle.unpack_weights(spec, layer.weights.cpu().numpy())
+    codes, scales, zeros, *_ = heddle.unpack_weights(spec, layer.weights.cpu().numpy())
     group = codes.shape[1] // scales.shape[1]
     middle = 1 << (heddle.Spec(spec).to_dict()["weight"]["bits"] - 1)
     shift = middle if zeros is None else np.repeat(zeros.astype(np.float64), group, 1)

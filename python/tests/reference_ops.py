@@ -33,7 +33,8 @@ def scales_of(array, dtype):
 def weights_of(spec, packed):
     """W [N, K] in FP32, in the order of packed columns."""
     weight = fields(spec, "gemm")["weight"]
-    codes, scales, zeros, factor = heddle.unpack_weights(spec, packed.numpy())
+    codes, scales, zeros, factor, of_channels = heddle.unpack_weights(spec, packed.numpy())
+    assert of_channels is None
     codes = torch.from_numpy(codes)
     if weight["bits"] == 16:
         return codes.view(DTYPES[weight["type"]]).float()
