@@ -57,6 +57,7 @@ from ._heddle import (
     ModelUnserved,
     ModelWeightSize,
     ModelWorkspaceSize,
+    MoeKernel,
     Plan,
     PlannedKernel,
     Preparation,
@@ -81,6 +82,7 @@ from ._heddle import (
     kv_cache_layout,
     layout_version,
     model_size,
+    moe_gemms,
     pack_weights,
     quantize,
     read_bundle,
@@ -107,6 +109,7 @@ Kernel = (
     | KvAppendKernel
     | DecodeAttentionKernel
     | RowTransformKernel
+    | MoeKernel
 )
 """The kernel of any operation; each class has bind() and launch()."""
 
@@ -175,6 +178,7 @@ __all__ = [
     "ModelUnserved",
     "ModelWeightSize",
     "ModelWorkspaceSize",
+    "MoeKernel",
     "Plan",
     "PlannedKernel",
     "Preparation",
@@ -205,6 +209,7 @@ __all__ = [
     "kv_cache_layout",
     "layout_version",
     "model_size",
+    "moe_gemms",
     "pack_weights",
     "prove",
     "quantize",

@@ -29,6 +29,7 @@ void bind_gemm(nb::module_& m);
 void bind_weight_kernels(nb::module_& m);
 void bind_row_transform(nb::module_& m);
 void bind_cache_kernels(nb::module_& m);
+void bind_moe(nb::module_& m);
 void bind_runtime(nb::module_& m);
 void bind_bundle(nb::module_& m);
 void bind_uploader(nb::module_& m);

@@ -24,7 +24,7 @@ nb::object object_of(const Kernel& kernel) {
 
 nb::object kernel_object(const Kernel& kernel) {
   return object_of<GemmKernel, DequantizeKernel, RepackKernel, QuantizeWeightKernel, KvAppendKernel,
-                   DecodeAttentionKernel, RowTransformKernel>(kernel);
+                   DecodeAttentionKernel, RowTransformKernel, MoeKernel>(kernel);
 }
 
 namespace {

@@ -30,6 +30,7 @@ NB_MODULE(_heddle, m) {
   bind_weight_kernels(m);
   bind_row_transform(m);
   bind_cache_kernels(m);
+  bind_moe(m);
   bind_runtime(m);
   bind_bundle(m);
   bind_uploader(m);

@@ -37,6 +37,8 @@ void bind_planned_kernel(nb::module_& m) {
       .field("threads", &PlannedKernel::threads, "Of a thread block.")
       .field("shared_bytes", &PlannedKernel::shared_bytes, "Dynamic shared memory.")
       .field("blocks_per_sm", &PlannedKernel::blocks_per_sm, "What the register budget is set for.")
+      .field("phases", &PlannedKernel::phases,
+             "Launches of it, one after the other: a moe has several.")
       .field("starts_early", &PlannedKernel::starts_early,
              "Whether it may start before the kernel before it in the stream has ended.")
       .computed(
@@ -85,7 +87,8 @@ void bind_plan(nb::module_& m) {
             check_size(self, m);
             return self.workspace_bytes(m);
           },
-          nb::arg("m"), "Bytes of zeroed device memory that a launch with M needs.")
+          nb::arg("m"),
+          "Bytes of zeroed device memory that a launch with M, or so many tokens, needs.")
       .def_prop_ro("max_workspace_bytes", &Plan::max_workspace_bytes, "The most for any M.")
       .def(
           "describe", [](const Plan& self) { return describe(self); },

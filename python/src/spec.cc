@@ -73,14 +73,15 @@ void bind_spec(nb::module_& m) {
       .def_prop_ro(
           "op", [](const Spec& self) { return std::string(to_string(self.op())); },
           "\"gemm\", \"dequantize\", \"repack\", \"quantize_weight\", \"kv_append\", "
-          "\"decode_attention\" or \"row_transform\".")
+          "\"decode_attention\", \"row_transform\" or \"moe\".")
       .def_prop_ro(
           "name", [](const Spec& self) { return self.name(); },
           "The optional label: no part of what is generated.")
       .def_prop_ro("weight_shape", &weight_shape,
                    "(N, K) of W. AttributeError for an operation without weights.")
-      .def_prop_ro("m_range", &m_range,
-                   "(least, most) rows of a launch. AttributeError for an operation without M.")
+      .def_prop_ro(
+          "m_range", &m_range,
+          "(least, most) rows or tokens of a launch. AttributeError for an operation without M.")
       .def("canonical_json", &Spec::canonical_json,
            "One line of JSON with every default written out and without the name.")
       .def("to_dict", &to_dict, nb::sig("def to_dict(self) -> dict[str, typing.Any]"),

@@ -14,6 +14,14 @@ def gemm(n=256, k=512, **fields):
     return {**spec, **fields}
 
 
+def moe(**fields):
+    spec = {"heddle": 1, "op": "moe", "shape": {"hidden": 256, "intermediate": 128, "experts": 8,
+                                                "top_k": 2, "tokens": [1, 8]},
+            "weight": {"gate_up": {"bits": 4}, "down": {"bits": 4}},
+            "activation": {"dtype": "fp16"}, "epilogue": {"activation": "silu", "gated": True}}
+    return {**spec, **fields}
+
+
 def dequantize(n=64, k=256):
     """One kernel, which compiles in a tenth of a second."""
     return {"heddle": 1, "op": "dequantize", "shape": {"n": n, "k": k}, "weight": {"bits": 4},

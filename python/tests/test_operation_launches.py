@@ -1,6 +1,7 @@
 """Launches of operations on weights and rows on the fake driver: what theirs alone take."""
 
 import pytest
+from conftest import moe
 from fake_arrays import DlpackArray
 
 
@@ -110,3 +111,61 @@ def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
             kernel.launch(x=x, **arguments_of)
         assert caught.value.code == code, arguments_of
     assert len(driver.launches()) == 5
+
+
+def test_a_layer_of_experts(heddle, driver, runtime):
+    """With biases and a residual, of which this device has five of eight experts."""
+    spec = moe(epilogue={"activation": "silu", "gated": True, "bias": True, "residual": True})
+    spec["shape"]["first_expert"] = 3
+    kernel = runtime.kernel(spec)
+    bytes_of = [heddle.weight_layout(each).total_bytes for each in heddle.moe_gemms(spec)]
+    given = {
+        "x": DlpackArray((3, 256)), "y": DlpackArray((3, 256), pointer=0x20000),
+        "gate_up": DlpackArray((5, bytes_of[0]), "uint8", pointer=0x100000),
+        "down": DlpackArray((5, bytes_of[1]), "uint8", pointer=0x200000),
+        "ids": DlpackArray((3, 2), "int32", pointer=0x30004),
+        "weights": DlpackArray((3, 2), "float32", pointer=0x40004),
+        "gate_up_bias": DlpackArray((5, 256), pointer=0x50000),
+        "down_bias": DlpackArray((5, 256), pointer=0x60000),
+        "residual": DlpackArray((3, 256), pointer=0x70000),
+        "workspace": DlpackArray((kernel.workspace_bytes(3),), "uint8", pointer=0x300000),
+    }
+    assert isinstance(kernel, heddle.MoeKernel)
+    kernel.launch(**given)
+    phases = kernel.plan.kernels[0].phases
+    assert [name for name, _ in driver.launches()] == [kernel.plan.kernels[0].name] * phases
+    kernel.bind(**{**given, "y": given["residual"]})()
+    raw = heddle.DeviceMemory(0x10000, 3 * 512)
+    kernel.launch(**{**given, "x": raw, "tokens": 3})
+    empty = {name: DlpackArray((0, 256), pointer=0) for name in ("x", "y", "residual")}
+    none_chosen = {"ids": DlpackArray((0, 2), "int32"), "weights": DlpackArray((0, 2), "float32")}
+    kernel.launch(**{**given, **empty, **none_chosen})
+    launched = 3 * phases
+    assert len(driver.launches()) == launched
+    for changes, code in (
+            ({"ids": None}, "launch.missing"),
+            ({"residual": None}, "launch.missing"),
+            ({"down_bias": None}, "launch.missing"),
+            ({"ids": DlpackArray((3, 2), "int64")}, "launch.dtype"),
+            ({"weights": DlpackArray((3, 2))}, "launch.dtype"),
+            ({"ids": DlpackArray((3, 4), "int32")}, "launch.shape"),
+            ({"ids": DlpackArray((3, 2), "int32", pointer=0x30002)}, "launch.misaligned"),
+            ({"gate_up": DlpackArray((8, bytes_of[0]), "uint8")}, "launch.shape"),
+            ({"down": DlpackArray((5, bytes_of[0]), "uint8")}, "launch.shape"),
+            ({"x": DlpackArray((3, 256), strides=(512, 1))}, "launch.layout"),
+            ({"x": raw}, "launch.missing"),
+            ({"x": raw, "tokens": 4}, "launch.too_small"),
+            ({"workspace": DlpackArray((16,), "uint8")}, "launch.workspace"),
+            ({"y": DlpackArray((3, 256), pointer=0x20000, read_only=True, versioned=True)},
+             "launch.read_only")):
+        with pytest.raises(heddle.UsageError) as caught:
+            kernel.launch(**{**given, **changes})
+        assert caught.value.code == code, changes
+    plain = runtime.kernel(moe())
+    with pytest.raises(heddle.UsageError) as caught:
+        plain.launch(**given)
+    assert caught.value.code in {"launch.shape", "launch.unexpected"}
+    with pytest.raises(heddle.UsageError) as caught:
+        kernel.workspace_bytes(9)
+    assert caught.value.code == "launch.m"
+    assert len(driver.launches()) == launched

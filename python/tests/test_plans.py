@@ -4,7 +4,7 @@ import json
 import pickle
 
 import pytest
-from conftest import gemm
+from conftest import gemm, moe
 
 
 def test_targets_by_name(heddle):
@@ -46,6 +46,13 @@ def test_a_plan_says_what_runs(heddle):
             plan.workspace_bytes(outside)
         with pytest.raises(ValueError, match=f"serves {outside}"):
             plan.kernel_for(outside)
+
+
+def test_a_layer_of_experts_is_several_launches_of_one_kernel(heddle):
+    plan = heddle.resolve(moe(), "h200")
+    assert {kernel.phases for kernel in plan.kernels} == {4}
+    assert {kernel.phases for kernel in heddle.resolve(gemm(), "h200").kernels} == {1}
+    assert plan.workspace_bytes(8) > plan.workspace_bytes(1) > 0
 
 
 def test_act_order_has_a_kernel_before(heddle):

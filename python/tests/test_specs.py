@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import dequantize, gemm
+from conftest import dequantize, gemm, moe
 
 
 def test_a_dict_and_its_text_are_the_same_spec(heddle):
@@ -39,6 +39,21 @@ def test_what_an_operation_lacks_is_an_attribute_error(heddle):
                         "input": {"dtype": "fp16"}, "norm": {"type": "rms", "epsilon": 1e-6}})
     assert not hasattr(rows, "weight_shape")
     assert rows.m_range[0] == 1
+    experts = heddle.Spec(moe())
+    assert not hasattr(experts, "weight_shape")
+    assert experts.m_range == (1, 8)
+
+
+def test_an_expert_of_a_moe_is_two_gemms(heddle):
+    gate_up, down = heddle.moe_gemms(moe())
+    assert (gate_up.op, gate_up.weight_shape, down.weight_shape) == ("gemm", (256, 256), (256, 128))
+    assert gate_up.to_dict()["epilogue"]["gated"]
+    w = np.zeros((256, 256), np.float16)
+    packed = heddle.pack_weights(gate_up, *heddle.quantize(gate_up, w))
+    assert packed.nbytes == heddle.weight_layout(gate_up).total_bytes
+    with pytest.raises(heddle.UsageError) as caught:
+        heddle.moe_gemms(gemm())
+    assert caught.value.code == "spec.operation"
 
 
 def test_every_problem_has_its_pointer(heddle):

@@ -7,13 +7,18 @@ import pytest
 from conftest import gemm
 from torch_specs import (
     DIM,
+    EXPERTS,
     HEADS,
+    HIDDEN,
     KV_HEADS,
     SEQUENCES,
+    TOP_K,
     K,
     N,
     cache_of,
     cache_specs,
+    moe_arguments,
+    moe_spec,
     row_spec,
     torch,
 )
@@ -27,7 +32,7 @@ def test_importing_heddle_alone_loads_no_torch():
 
 def test_operators_are_there(ht):
     names = ("gemm", "dequantize", "repack", "quantize_weight", "row_transform", "row_quantize",
-             "kv_append", "kv_append_query", "decode_attention")
+             "kv_append", "kv_append_query", "decode_attention", "moe")
     for name in names:
         schema = getattr(torch.ops.heddle, name).default._schema
         assert "str spec" in str(schema)
@@ -111,6 +116,39 @@ def test_fake_kernels_of_rows(heddle, ht, fake_mode):
         ht.row_transform(on_gpu(5, K), row_spec(ht, output=group))
     with pytest.raises(heddle.UsageError, match="row_transform"):
         ht.row_quantize(on_gpu(5, K), row_spec(ht, norm={"type": "rms", "epsilon": 1e-6}))
+
+
+def test_fake_kernel_of_experts(heddle, ht, fake_mode):
+    spec = moe_spec(ht)
+    y = ht.moe(*moe_arguments(heddle, on_gpu, spec, 5), spec)
+    assert (y.shape, y.dtype, y.device.type) == ((5, HIDDEN), torch.float16, "cuda")
+    with pytest.raises(heddle.UsageError, match='operation "gemm"; allowed: "moe"'):
+        ht.moe(*moe_arguments(heddle, on_gpu, spec, 5), ht.canonical(gemm(N, K)))
+
+
+def test_a_layer_of_experts_compiles_without_a_graph_break(heddle, ht):
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    spec = moe_spec(ht, epilogue={"activation": "silu", "gated": True, "residual": True})
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    def layer(x, gate_up, down, scores):
+        weights, ids = torch.topk(torch.softmax(scores, 1), TOP_K, 1)
+        return ht.moe(x, gate_up, down, ids.int(), weights, spec, residual=x)
+
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        compiled = torch.compile(layer, backend=aot_autograd(fw_compiler=backend), fullgraph=True,
+                                 dynamic=True)
+        x, gate_up, down, *_ = moe_arguments(heddle, on_gpu, spec, 5)
+        y = compiled(x, gate_up, down, on_gpu(5, EXPERTS, dtype=torch.float32))
+    assert y.shape == (5, HIDDEN)
+    assert len(graphs) == 1
+    assert "heddle.moe" in graphs[0].print_readable(print_output=False)
 
 
 def test_fake_kernels_of_a_cache(heddle, ht, fake_mode):

@@ -7,12 +7,16 @@ from conftest import gemm
 from torch_specs import (
     DIM,
     HEADS,
+    HIDDEN,
     KV_HEADS,
     SEQUENCES,
+    TOP_K,
     K,
     N,
     cache_of,
     cache_specs,
+    moe_arguments,
+    moe_spec,
     row_spec,
     torch,
 )
@@ -60,11 +64,19 @@ def test_a_linear_layer_launches(heddle, ht, fake_gpu):
 def test_any_number_of_rows(heddle, ht, fake_gpu):
     layer = ht.Linear.quantized(torch.randn(N, K).half(), shape={"n": N, "k": K, "m": [1, 8]})
     weights = fake_gpu.tensor(layer.weights.shape, torch.uint8)
+    experts = moe_spec(ht, epilogue={"activation": "silu", "gated": True, "residual": True})
+    phases = heddle.resolve(experts, "h200").kernels[0].phases
     for rows, launches in ((0, 0), (8, 1), (9, 2), (33, 5)):
         before = len(fake_gpu.launches())
         y = ht.gemm(fake_gpu.tensor((rows, K)), weights, layer.spec)
         assert y.shape == (rows, N)
         assert len(fake_gpu.launches()) - before == launches
+        before = len(fake_gpu.launches())
+        x, *rest = moe_arguments(heddle, lambda *shape, dtype=torch.float16:
+                                 fake_gpu.tensor(shape, dtype), experts, rows)
+        y = ht.moe(x, *rest, experts, residual=x)
+        assert y.shape == (rows, HIDDEN)
+        assert len(fake_gpu.launches()) - before == launches * phases
 
 
 def test_host_memory_and_gradients_are_refused(heddle, ht, fake_gpu):
@@ -152,6 +164,15 @@ def test_every_operator_launches(heddle, ht, fake_gpu):
     assert ht.kv_append(k, k, lengths, cache, append, q=q).shape == q.shape
     ht.decode_attention(on_fake(SEQUENCES, 1, HEADS, DIM), lengths, cache, attend)
     assert len(fake_gpu.launches()) == 10
+    experts = moe_spec(ht)
+    ht.moe(*moe_arguments(heddle, on_fake, experts, 5), experts)
+    phases = heddle.resolve(experts, "h200").kernels[0].phases
+    assert len(fake_gpu.launches()) == 10 + phases
+    x, gate_up, down, ids, weights = moe_arguments(heddle, on_fake, experts, 5)
+    with pytest.raises(heddle.UsageError, match="ids has"):
+        ht.moe(x, gate_up, down, on_fake(5, TOP_K, dtype=torch.int64), weights, experts)
+    with pytest.raises(heddle.UsageError, match="residual is given"):
+        ht.moe(x, gate_up, down, ids, weights, experts, residual=x)
     assert {stream for _, stream in fake_gpu.launches()} == {fake_gpu.stream}
     with pytest.raises(heddle.UsageError, match="lengths has"):
         ht.kv_append(k, k, on_fake(SEQUENCES, dtype=torch.int64), cache, cache_specs(ht)[0])

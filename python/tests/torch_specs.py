@@ -12,6 +12,24 @@ def row_spec(ht, columns=K, **fields):
                          "input": {"dtype": "fp16"}, **fields})
 
 
+HIDDEN, INNER, EXPERTS, TOP_K = 256, 128, 8, 2
+
+
+def moe_spec(ht, **fields):
+    return ht.canonical({
+        "heddle": 1, "op": "moe", "shape": {"hidden": HIDDEN, "intermediate": INNER,
+                                            "experts": EXPERTS, "top_k": TOP_K, "tokens": [1, 8]},
+        "weight": {"gate_up": {"bits": 4}, "down": {"bits": 4}}, "activation": {"dtype": "fp16"},
+        "epilogue": {"activation": "silu", "gated": True}, **fields})
+
+
+def moe_arguments(heddle, make, spec, tokens):
+    gate_up, down = (make(EXPERTS, heddle.weight_layout(each).total_bytes, dtype=torch.uint8)
+                     for each in heddle.moe_gemms(spec))
+    return (make(tokens, HIDDEN), gate_up, down, make(tokens, TOP_K, dtype=torch.int32),
+            make(tokens, TOP_K, dtype=torch.float32))
+
+
 HEADS, KV_HEADS, DIM, PAGES, SEQUENCES = 8, 2, 128, 16, 3
 KV = {"k": {"dtype": "int8", "granularity": "head"}, "v": {"dtype": "int8", "granularity": "head"}}
 

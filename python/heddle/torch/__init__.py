@@ -15,6 +15,7 @@ Needs PyTorch 2.9 or newer, which `import heddle` alone does not import.
 from __future__ import annotations
 
 from ._cache import decode_attention, kv_append
+from ._experts import moe
 from ._kernels import prepare, runtime, set_runtime
 from ._linear import Linear, changed, pack, tensor_of
 from ._matrices import dequantize, gemm, quantize_weight, repack
@@ -29,6 +30,7 @@ __all__ = [
     "dequantize",
     "gemm",
     "kv_append",
+    "moe",
     "pack",
     "prepare",
     "quantize_weight",

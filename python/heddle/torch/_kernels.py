@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .. import GemmKernel, Kernel, Runtime
+from .. import GemmKernel, Kernel, MoeKernel, Runtime
 from .._errors import UsageError
 from ._specs import canonical
 from ._workspace import current_stream, is_capturing, pool
@@ -81,7 +82,7 @@ def kernel_of(spec: str, device: int) -> Kernel:
 
 def workspace_bytes(kernel: Kernel, m: int | None) -> int:
     """Bytes of workspace of a launch with M, where the kernel tells them, else of any launch."""
-    if m is not None and isinstance(kernel, GemmKernel):
+    if m is not None and isinstance(kernel, (GemmKernel, MoeKernel)):
         return kernel.workspace_bytes(m)
     return kernel.max_workspace_bytes
 
@@ -106,6 +107,16 @@ def launch(
     if workspace:
         arguments["workspace"] = pool.get(device, stream, workspace_bytes(kernel, m))
     kernel.launch(**{name: _plain(value) for name, value in arguments.items()}, stream=stream)
+
+
+def parts(rows: int, most: int) -> list[tuple[int, int]]:
+    """The first row and the rows of each launch, where one has at most `most`; none for no rows.
+
+    They are equal, because the spec's range may also have a lower end.
+    """
+    count = -(-rows // most)
+    ends = [rows * i // count for i in range(count + 1)] if count else []
+    return [(begin, end - begin) for begin, end in itertools.pairwise(ends)]
 
 
 def _plain(value: Any) -> Any:

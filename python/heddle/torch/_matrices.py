@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ._kernels import launch
+from ._kernels import launch, parts
 from ._library import arguments_of, operator
-from ._specs import DTYPES, fields, gemm_output, gemm_rows, packed_bytes
+from ._specs import DTYPES, fields, gemm_output, most_rows, packed_bytes
 
 
 def _gemm_fake(x: torch.Tensor, weights: torch.Tensor, spec: str, *_: Any) -> torch.Tensor:
@@ -27,15 +27,12 @@ def _gemm(x: torch.Tensor, weights: torch.Tensor, spec: str, *rest: Any) -> torc
     if given["residual"] is not None:
         given["residual"] = given["residual"].contiguous()
     x = x.contiguous()
-    rows, most = x.shape[0], gemm_rows(spec)
+    rows, most = x.shape[0], most_rows(spec)
     if 0 < rows <= most:
         launch(spec, x, rows, workspace=True, x=x, weights=weights, y=y, **given)
         return y
-    # Equal parts, because the spec's range may also have a lower end. No rows: no launch.
     residual = given.pop("residual")
-    count = -(-rows // most)
-    for i in range(count):
-        begin, size = rows * i // count, rows * (i + 1) // count - rows * i // count
+    for begin, size in parts(rows, most):
         launch(
             spec, x, size, workspace=True, x=x.narrow(0, begin, size), weights=weights,
             y=y.narrow(0, begin, size),

@@ -74,9 +74,9 @@ def gemm_output(spec: str) -> tuple[int, torch.dtype]:
 
 
 @functools.cache
-def gemm_rows(spec: str) -> int:
-    """The most rows of X in one launch of a gemm."""
-    return int(fields(spec, "gemm")["shape"]["m"][1])
+def most_rows(spec: str) -> int:
+    """The most rows of X in one launch."""
+    return int(Spec(spec).m_range[1])
 
 
 @functools.cache
