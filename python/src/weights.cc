@@ -20,7 +20,7 @@ namespace {
 const GemmSpec& gemm_of(const Spec& spec) {
   if (const auto* gemm = spec.get_if<GemmSpec>()) return *gemm;
   refuse("weights.operation", "the spec is of another operation", std::string(to_string(spec.op())),
-         "gemm");
+         spec.op() == Op::kMoe ? "gemm, such as moe_gemms() gives" : "gemm");
 }
 
 // What quantize() makes of a gemm's spec is what its weights are to be, of W in X's type; where X

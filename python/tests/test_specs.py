@@ -51,6 +51,8 @@ def test_an_expert_of_a_moe_is_two_gemms(heddle):
     w = np.zeros((256, 256), np.float16)
     packed = heddle.pack_weights(gate_up, *heddle.quantize(gate_up, w))
     assert packed.nbytes == heddle.weight_layout(gate_up).total_bytes
+    with pytest.raises(heddle.UsageError, match="moe_gemms"):
+        heddle.weight_layout(moe())
     with pytest.raises(heddle.UsageError) as caught:
         heddle.moe_gemms(gemm())
     assert caught.value.code == "spec.operation"

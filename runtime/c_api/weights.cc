@@ -74,7 +74,11 @@ void expect_codes(const std::vector<std::uint8_t>& codes, const heddle::WeightSp
 heddle::Spec heddle::c_api::spec_with_weight(const char* spec, std::size_t spec_length) {
   auto parsed = Spec::parse(view(spec, spec_length));
   if (!parsed.has_weight()) {
-    refuse("api.op", fmt::format("the operation {} has no weights", to_string(parsed.op())));
+    const bool is_moe = parsed.op() == Op::kMoe;
+    refuse("api.op",
+           fmt::format("the operation {} has {}", to_string(parsed.op()),
+                       is_moe ? "two W for each expert, which heddle_moe_gemms() describes"
+                              : "no weights"));
   }
   return parsed;
 }

@@ -103,7 +103,7 @@ class Harness {
   // Whether bench() has a use for BenchOptions::loads.
   virtual bool takes_loads() const { return false; }
 
-  // Whether a kernel is chosen from several for a size; else no one calls time_plans().
+  // Whether time_plans() times the kernels that one is chosen from; else no one calls it.
   virtual bool has_candidates() const { return false; }
   // Times plans of one kernel each, which were made for the runtime's device: a row for each. Of
   // the options budget, on_build and on_spec count, which is told places in the list. In the

@@ -42,6 +42,7 @@ static void test_gemms(size_t* gate_up_bytes, size_t* down_bytes) {
   CHECK_CODE(heddle_moe_gemms(SPEC(kGemm), &gate_up, &down), HEDDLE_ERROR_USAGE, "api.op");
   CHECK(gate_up == NULL && down == NULL);
   CHECK_CODE(heddle_packed_bytes(SPEC(kMoe), &bytes), HEDDLE_ERROR_USAGE, "api.op");
+  CHECK(strstr(heddle_error_message(), "heddle_moe_gemms()") != NULL);
 }
 
 void test_moe(heddle_runtime* runtime, heddle_kernel* gemm) {

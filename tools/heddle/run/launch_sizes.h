@@ -18,7 +18,7 @@ std::vector<LaunchSize> launch_sizes(const Spec& spec, const std::vector<std::in
 
 // Throws Error(kUsage) for --loads with an operation that has none.
 void check_loads(const Spec& spec, const std::vector<std::string>& loads);
-// Throws Error(kUsage) where `option` times candidates and the operation has one for each size.
+// Throws Error(kUsage) where `option` times candidates and those of the operation are not timed.
 void check_has_candidates(const Spec& spec, const char* option);
 
 }  // namespace heddle
