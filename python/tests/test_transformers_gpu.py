@@ -167,6 +167,21 @@ def test_a_gpu_that_is_not_the_current_one(hx, tmp_path):
         assert same_or_close(model, found.to(ids.device), wanted)
 
 
+def test_layers_on_two_gpus(hx, tmp_path):
+    import small_models
+
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    model = small_models.plain("llama")
+    folder = small_models.write(model, tmp_path / "model", "awq")
+    places = {"model.embed_tokens": 0, "model.rotary_emb": 0, "model.layers.0": 0,
+              "model.layers.1": 1, "model.norm": 1, "lm_head": 1}
+    ours = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, device_map=places)
+    ids = tokens(2, PROMPT)
+    assert error_of(ours(ids).logits.to(ids.device), model.cuda()(ids).logits) < 5e-3
+
+
 @pytest.mark.parametrize("batch", [1, 3, 16, 64])
 def test_ragged_batches_across_pages(hx, tmp_path, batch):
     model, ours = pair(tmp_path, "mistral", "gptq")

@@ -250,3 +250,46 @@ def test_caches_are_refused_before_layers_are_packed(heddle, hx, tmp_path, monke
     for kv, words in (("int9", "int9"), ("fp8_e4m3", "such as fp8_e4m3:head")):
         with pytest.raises(heddle.Error, match=words):
             pair(tmp_path, "llama", "awq", quantization_config=hx.HeddleConfig(kv=kv))
+
+
+def test_weights_are_uploaded_where_their_device_is_the_current_one(hx, monkeypatch, tmp_path):
+    """As PyTorch wants it, which exports no memory of another device; needs no device at all."""
+    import contextlib
+
+    import heddle.transformers._checkpoint as checkpoint
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    small_models.write(small_models.plain("llama"), tmp_path / "model", "awq")
+    current, uploaded = [0], []
+
+    @contextlib.contextmanager
+    def device(index):
+        before, current[0] = current[0], torch.device(index).index
+        yield
+        current[0] = before
+
+    class Uploader:
+        def __init__(self, stream):
+            uploaded.append(("made", current[0]))
+
+        def pack(self, reader, layer, weights):
+            assert weights.device.index == current[0]
+            uploaded.append((layer.name, current[0]))
+
+        def finish(self):
+            uploaded.append(("finished", current[0]))
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    monkeypatch.setattr(torch.cuda, "current_stream",
+                        lambda _: type("Stream", (), {"cuda_stream": 1}))
+    monkeypatch.setattr(checkpoint, "Uploader", Uploader)
+    source = checkpoint.CheckpointSource(tmp_path / "model", torch.float16, None, 0)
+    layer = source.layers[0]
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        for index in (1, 0, 1):
+            made = source.make(layer, torch.device("cuda", index))
+            assert made.weights.device == torch.device("cuda", index)
+        source.finish()
+    assert current == [0]
+    assert uploaded == [("made", 1), (layer.name, 1), ("made", 0), (layer.name, 0),
+                        (layer.name, 1), ("finished", 1), ("finished", 0)]

@@ -157,7 +157,9 @@ class Linear(torch.nn.Module):
             check_packed_weights(spec, layer.spec, layout_version(layer.spec))
         if weights is None and uploader is not None:
             weights = torch.empty(layer.packed.bytes, dtype=torch.uint8, device=device)
-            uploader.pack(reader, layer, weights)
+            # PyTorch exports memory of its current device alone, and copies need its context.
+            with torch.cuda.device(weights.device):
+                uploader.pack(reader, layer, weights)
         elif weights is None:
             weights = torch.from_numpy(reader.pack(layer)).to(device)
         split = [part.rows for part in layer.parts]

@@ -66,8 +66,9 @@ class CheckpointSource:
 
     def finish(self) -> None:
         """Waits until all is on its device."""
-        for uploader in self._uploaders.values():
-            uploader.finish()
+        for device, uploader in self._uploaders.items():
+            with torch.cuda.device(device):
+                uploader.finish()
 
     def _quantized(self, layer: CheckpointLayer, device: torch.device) -> Linear:
         changes: dict[str, Any] = {"activation": self.activation, "weight": self.weight}
