@@ -3,6 +3,7 @@
 #define HEDDLE_TESTS_FAKE_DRIVER_CALL_H_
 
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "entry_points.h"
@@ -13,6 +14,7 @@ namespace heddle::fake {
 inline constexpr auto kInvalidValue = CUDA_ERROR_INVALID_VALUE;
 inline constexpr auto kCaptureUnsupported = static_cast<CUresult>(900);
 inline constexpr auto kNotFound = CUDA_ERROR_NOT_FOUND;
+inline constexpr int kGlobal = 0;
 inline constexpr int kRelaxed = 2;
 
 inline thread_local std::vector<CUcontext> context_stack;
@@ -35,8 +37,9 @@ enum class InCapture { kForbidden, kAllowed };
 // that is no success.
 class Call {
  public:
-  // A call that is not said to be allowed in a capture, this thread's or another's, breaks every
-  // one and fails, as loading code does, unless this thread has said that it knows what it does.
+  // A call that is not said to be allowed in a capture fails, as loading code does, and breaks
+  // those of this thread and the global ones of others, unless this thread has said that it knows
+  // what it does.
   explicit Call(const char* name, InCapture in_capture = InCapture::kForbidden)
       : lock_(state().mutex) {
     State& s = state();
@@ -56,7 +59,9 @@ class Call {
  private:
   void break_captures() {
     for (FakeStream* stream : state().streams) {
-      if (!stream->capturing) continue;
+      const bool own = stream->thread == std::this_thread::get_id();
+      if (!stream->capturing || stream->mode == kRelaxed) continue;
+      if (!own && stream->mode != kGlobal) continue;
       stream->broken = true;
       result = kCaptureUnsupported;
     }

@@ -13,7 +13,9 @@ State& state() {
   static State& state = *[] {
     auto* made = new State;
     const char* const name = std::getenv("FAKE_GPU_NAME");
-    made->devices.push_back(device_of(name != nullptr ? name : "Fake H200", 9, 0));
+    const char* const count = std::getenv("FAKE_GPU_COUNT");
+    made->devices.assign(count != nullptr ? std::strtoul(count, nullptr, 10) : 1,
+                         device_of(name != nullptr ? name : "Fake H200", 9, 0));
     // For a program that is started anew to see a driver without some functions.
     if (const char* missing = std::getenv("FAKE_DRIVER_MISSING")) {
       std::istringstream names(missing);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/driver/cuda_abi.h"
@@ -56,6 +57,8 @@ struct FakeGraph {
 };
 struct FakeStream {
   bool capturing = false;
+  int mode = 0;                  // of the capture
+  std::thread::id thread{};      // that has begun it
   std::uint64_t capture = 0;     // the number of the last one
   bool broken = false;           // the capture was broken by a forbidden call
   std::vector<Work> captured{};  // by the capture that goes on

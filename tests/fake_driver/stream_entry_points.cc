@@ -43,11 +43,13 @@ CUresult cuStreamDestroy(CUstream stream) {
   delete found;
   return call.result;
 }
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   const Call call("cuStreamBeginCapture", InCapture::kAllowed);
   FakeStream* found = find_stream(stream);
   if (found == nullptr || found->capturing) return kInvalidValue;
   found->capturing = true;
+  found->mode = mode;
+  found->thread = std::this_thread::get_id();
   found->capture = ++state().captures;
   found->broken = false;
   found->captured.clear();
