@@ -1,9 +1,12 @@
-// A batch of sequences on one GPU, from tokens to logits. docs/engine.md walks through it.
+// A batch of sequences on one GPU, or on one of several that share the model, from tokens to
+// logits. docs/engine.md walks through it.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "cuda.h"
 #include "model.h"
@@ -14,15 +17,19 @@ class Decoder {
  public:
   using Input = heddle::DeviceInput;
   using Output = heddle::DeviceOutput;
+  // Makes 16-bit values the sum of those of all ranks, on the stream, which may be captured.
+  using SumOfRanks = std::function<void(Output values, heddle::Stream stream)>;
 
   // Compiles or finds the kernels, uploads the weights, captures the graph of a step. A sequence
-  // has at most `capacity` tokens. All arguments outlive the Decoder.
+  // has at most `capacity` tokens. `sum`: where several GPUs share the model. All arguments outlive
+  // the Decoder.
   Decoder(heddle::Runtime& runtime, const Model& model, std::int64_t capacity,
-          heddle::Stream stream)
+          heddle::Stream stream, SumOfRanks sum = {})
       : runtime_(runtime),
         model_(model),
         capacity_(capacity),
         stream_(stream),
+        sum_(std::move(sum)),
         uploader_(stream),
         kernels_(runtime.prepare(model.specs())) {
     // Launches of one stream run one after another, so they may share one workspace.
@@ -59,7 +66,7 @@ class Decoder {
     q_ = allocate(column * shape.heads * shape.head_dim);
     attended_ = allocate(q_.bytes);
     inner_ = allocate(column * model.linear(0, kGateUp).gemm().output_columns());
-    logits_ = allocate(4 * model.sequences * model.vocabulary);
+    logits_ = allocate(4 * model.sequences * model.vocabulary_part);
     uploader_.finish();
 
     void* graph = nullptr;
@@ -89,7 +96,7 @@ class Decoder {
     }
   }
 
-  // The next token of each sequence; the logits behind it, [sequences][vocabulary].
+  // The next token of each sequence; the logits behind it, [sequences][vocabulary_part].
   std::vector<float> step(const std::vector<int>& tokens) {
     for (std::int32_t& length : in_cache_) ++length;
     expect(tokens.size(), *std::max_element(in_cache_.begin(), in_cache_.end()));
@@ -98,7 +105,7 @@ class Decoder {
     cuda("cuGraphLaunch", graph_, stream_);
     cuda("cuStreamSynchronize", stream_);
     step_ms = 1e-6 * std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-    std::vector<float> logits(model_.sequences * model_.vocabulary);
+    std::vector<float> logits(model_.sequences * model_.vocabulary_part);
     cuda("cuMemcpyDtoH_v2", logits.data(), logits_.data, logits_.bytes);
     return logits;
   }
@@ -269,6 +276,10 @@ class Decoder {
       rows.m = m;
       return rows;
     };
+    // A matrix that is split along K has made a part of every value.
+    const auto sum_of_ranks = [&] {
+      if (sum_) sum_({h_.data, std::size_t(2 * m * model_.hidden)}, stream_);
+    };
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const Layer& layer = layers_[i];
       const bool last = i + 1 == layers_.size();
@@ -280,8 +291,10 @@ class Decoder {
       if (tokens > 1 && last) return;
       attend.launch(attention, stream_);
       multiply(layer.matrices[kO], plain(attended_), {}, h_);
+      sum_of_ranks();
       multiply(layer.matrices[kGateUp], normalised(layer.middle_norm), h_, inner_);
       multiply(layer.matrices[kDown], plain(inner_), {}, h_);
+      sum_of_ranks();
     }
     multiply(head_[0], normalised(final_norm_), h_, logits_);
   }
@@ -306,6 +319,7 @@ class Decoder {
   const Model& model_;
   std::int64_t capacity_;
   heddle::Stream stream_;
+  SumOfRanks sum_;
   heddle::Uploader uploader_;
   std::vector<heddle::Kernel> kernels_;  // in the order of Model::specs()
   Output block_table_, offsets_, lengths_, workspace_;

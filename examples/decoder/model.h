@@ -2,6 +2,7 @@
 // weights either.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,11 +26,14 @@ struct Model {
   // `place` is a checkpoint's folder or, for specs alone, a config.json or a folder with nothing
   // but that. `kv` names the cache: "int8:head". `arch` is the GPU's, 0 for any, and with
   // `activation_bits` says whether matrices that the checkpoint quantises so take X of 8 bits:
-  // CheckpointOptions. Throws with the reason for what this engine does not serve.
+  // CheckpointOptions. Of several GPUs that share the model, `parallel` names one: its heads, inner
+  // features and part of the vocabulary. Throws with the reason for what this engine does not
+  // serve.
   Model(const std::string& place, const std::string& kv, std::int64_t batch, int arch = 0,
-        int activation_bits = 0)
+        int activation_bits = 0, heddle::TensorParallel parallel = {})
       : sequences(batch) {
-    if (has_tensors(place)) reader.emplace(place, options(arch, activation_bits));
+    if (has_tensors(place)) reader.emplace(place, options(arch, activation_bits, parallel));
+    if (!reader && parallel.size != 1) refuse(place + " has no weights that could be split");
     const bool is_folder = std::filesystem::is_directory(place);
     const std::string path = is_folder ? place + "/config.json" : place;
     std::ifstream file(path);
@@ -61,14 +65,16 @@ struct Model {
     layers = cache.kernels[0].layers;
     hidden = model.hidden;
     vocabulary = model.vocabulary;
+    vocabulary_part = vocabulary / parallel.size;
     append = cache.kernels[0].spec;  // with Q, rotations, and norms of heads if the model has them
+    attend = cache.kernels[1].spec;
+    take_heads(parallel.size);
     if (append.kv_append().rope.source == heddle::RopeSource::kTable) {
       refuse("kv_append takes the rotations of this model as a table, which is not made here");
     }
     if (model.model_type == "qwen3" && !append.kv_append().norm.epsilon) {
       refuse("config.json has no rms_norm_eps");
     }
-    attend = cache.kernels[1].spec;
     heddle::DecodeAttentionSpec attention = attend.decode_attention();
     attention.shape.query_len = kChunk;
     attend_chunk = heddle::Spec::from_decode_attention(attention);
@@ -76,7 +82,7 @@ struct Model {
     epsilon = static_cast<float>(model.norm_epsilon);
     // lm_head is for one token of each sequence, and logits are FP32.
     heddle::GemmSpec gemm = matrix_of("lm_head").gemm();
-    expect("lm_head", gemm, vocabulary, hidden);
+    expect("lm_head", gemm, vocabulary_part, hidden);
     gemm.shape.m_min = gemm.shape.m_max = sequences;
     gemm.output = heddle::DType::kFp32;
     head = heddle::Spec::from_gemm(gemm);
@@ -170,8 +176,10 @@ struct Model {
            std::to_string(gemm.shape.k) + "; by config.json it makes " +
            std::to_string(columns_of_y) + " of " + std::to_string(columns_of_x));
   }
-  static heddle::CheckpointOptions options(int arch, int activation_bits) {
+  static heddle::CheckpointOptions options(int arch, int activation_bits,
+                                           heddle::TensorParallel parallel) {
     heddle::CheckpointOptions options;
+    options.parallel = parallel;
     options.arch = arch;
     options.activation_bits = activation_bits;
     options.gated = true;  // the kernel of gate_up_proj also computes silu(gate) * up
@@ -182,12 +190,25 @@ struct Model {
   std::optional<heddle::CheckpointReader> reader;  // none: there are only specs
   std::vector<std::string> notes;                  // what a user should know of the weights
   std::int64_t sequences, hidden, vocabulary;
+  std::int64_t vocabulary_part;  // tokens of which this GPU has logits, those of rank 0 first
   int layers;
   float epsilon;
   heddle::TensorType type;  // of activations of 16 bits
   heddle::Spec append, attend, attend_chunk, head;
 
  private:
+  // The heads of one GPU of so many. The reader refuses numbers that cannot be split; of fewer
+  // heads of keys than GPUs several have the same one.
+  void take_heads(std::int64_t gpus) {
+    heddle::KvAppendSpec appended = append.kv_append();
+    heddle::DecodeAttentionSpec attention = attend.decode_attention();
+    attention.shape.heads /= static_cast<int>(gpus);
+    attention.shape.kv_heads = std::max(attention.shape.kv_heads / static_cast<int>(gpus), 1);
+    appended.query.heads = attention.shape.heads;
+    appended.shape.kv_heads = attention.shape.kv_heads;
+    append = heddle::Spec::from_kv_append(appended);
+    attend = heddle::Spec::from_decode_attention(attention);
+  }
   // What the reader would find, as the config describes it.
   void take_matrices(const heddle::Model& model) {
     for (const heddle::ModelLayer& layer : model.layers) {

@@ -5,7 +5,9 @@
 #include "runtime/launch/decode_attention_launch.h"
 #include "tests/decoder/emulated_kernels.h"
 #include "tests/decoder/fake_decoder.h"
+#include "tests/decoder/fake_sums.h"
 #include "tests/decoder/follow_reference.h"
+#include "tests/decoder/two_ranks.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
 
@@ -25,6 +27,9 @@ class EmulatedDecoder : public FakeDecoder {
     FakeDecoder::SetUp();
     if (IsSkipped()) return;
     plans_ = decoder_plans();
+    emulate();
+  }
+  void emulate() {
     fake::state().allocate = [this](std::size_t bytes) {
       return memory_.allocate(bytes, emulator::Access::kWrite);
     };
@@ -33,12 +38,16 @@ class EmulatedDecoder : public FakeDecoder {
     };
   }
 
-  // Greedy tokens of the ragged prompts, step by step.
   void expect_reference(const SmallModel& small, double most_error) {
-    const std::vector<std::vector<int>> prompts = ragged_prompts();
-    const Greedy expected = reference_greedy(small.plain, prompts, kSureSteps);
     const ::Model model = open(small, "int8:head", 3);
     Decoder decoder(runtime(), model, 32, stream_->get());
+    expect_reference(decoder, small, most_error);
+  }
+  // Greedy tokens of the ragged prompts, step by step.
+  template <typename AnyDecoder>
+  void expect_reference(AnyDecoder& decoder, const SmallModel& small, double most_error) {
+    const std::vector<std::vector<int>> prompts = ragged_prompts();
+    const Greedy expected = reference_greedy(small.plain, prompts, kSureSteps);
     const auto check = [&](std::size_t step, std::size_t s, const std::vector<float>& got) {
       const double error = relative_error(got, expected.logits[step][s]);
       EXPECT_LT(error, most_error) << "step " << step << ", sequence " << s;
@@ -112,6 +121,17 @@ class EmulatedDecoder : public FakeDecoder {
 };
 
 TEST_F(EmulatedDecoder, LlamaIsTheReference) { expect_reference(small_llama(), 0.02); }
+
+TEST_F(EmulatedDecoder, TwoRanksAreTheReference) {
+  take_emulated_gpus(2);
+  emulate();
+  const SmallModel small = small_llama();
+  small.write(folder_);
+  FakeSums sums(kBinary16);
+  TwoRanks ranks(folder_.path(), "int8:head", 3);
+  ranks.load(runtime(), 32, [&](int rank) { return sums.of(rank); });
+  expect_reference(ranks, small, 0.02);
+}
 
 TEST_F(EmulatedDecoder, Qwen3IsTheReference) { expect_reference(small_qwen3(false), 0.04); }
 

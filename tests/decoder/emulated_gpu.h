@@ -6,13 +6,14 @@
 
 namespace heddle::testing {
 
-// Like an A100, but with few SMs: a launch then has few blocks, and some of them share work.
-inline void take_emulated_gpu() {
+// Each like an A100, but with few SMs: a launch then has few blocks, and some of them share work.
+inline void take_emulated_gpus(std::size_t count) {
   fake::reset();
   fake::Device device = fake::device_of("Emulated", 8, 0);
   device.attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 4;
-  fake::state().devices = {device};
+  fake::state().devices.assign(count, device);
 }
+inline void take_emulated_gpu() { take_emulated_gpus(1); }
 
 // One that has kernels of 8-bit activations, which no test here runs.
 inline void take_hopper() {

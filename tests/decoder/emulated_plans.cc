@@ -1,4 +1,6 @@
+#include <set>
 #include <stdexcept>
+#include <string>
 
 #include "examples/decoder/model.h"
 #include "tests/decoder/emulated_kernels.h"
@@ -44,12 +46,18 @@ void add(const Spec& spec, DecoderPlans* plans) {
 
 DecoderPlans decoder_plans() {
   DecoderPlans plans;
-  for (const SmallModel& small : {small_llama(), small_qwen3(false)}) {
+  std::set<std::string> added;
+  const auto add_all = [&](const SmallModel& small, const TensorParallel& parallel) {
     const TemporaryFolder folder;
     small.write(folder);
-    const ::Model model(folder.path(), "int8:head", kSequences);
-    for (const Spec& spec : model.specs()) add(spec, &plans);
-  }
+    const ::Model model(folder.path(), "int8:head", kSequences, 0, 0, parallel);
+    for (const Spec& spec : model.specs()) {
+      if (added.insert(spec.canonical_json()).second) add(spec, &plans);
+    }
+  };
+  add_all(small_llama(), {});
+  add_all(small_qwen3(false), {});
+  for (int rank = 0; rank < 2; ++rank) add_all(small_llama(), {rank, 2});
   for (const auto* all : {&plans.tiles, &plans.attention, &plans.append, &plans.rows}) {
     for (const Plan& plan : *all) {
       if (plan.kernels.size() != 1) throw std::logic_error("a plan of several kernels");

@@ -5,15 +5,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "examples/decoder/decoder.h"
 #include "tests/decoder/small_model.h"
 
 namespace heddle {
 
 // Reads the prompts, then gives the decoder the reference's greedy tokens, step by step.
-// Calls check(step, sequence, logits of the decoder) for each.
-template <typename Check>
-void follow_reference(::Decoder& decoder, const std::vector<std::vector<int>>& prompts,
+// Calls check(step, sequence, logits of the decoder) for each. A decoder has the calls of Decoder.
+template <typename AnyDecoder, typename Check>
+void follow_reference(AnyDecoder& decoder, const std::vector<std::vector<int>>& prompts,
                       const Greedy& expected, const Check& check) {
   decoder.read_prompts(prompts);
   std::vector<int> tokens;

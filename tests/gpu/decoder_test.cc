@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "examples/decoder/nccl.h"
 #include "generator/target/capabilities.h"
 #include "tests/decoder/follow_reference.h"
 #include "tests/decoder/small_model.h"
+#include "tests/decoder/two_ranks.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace heddle {
@@ -27,12 +29,37 @@ class DecoderGpu : public OnGpu {
     if (only_makes(model.specs())) return;
     void* context = nullptr;
     void* stream = nullptr;
-    cuda("cuDevicePrimaryCtxRetain", &context, 0);
-    cuda("cuCtxSetCurrent", context);
-    cuda("cuStreamCreate", &stream, 0U);
-    const Greedy expected = reference_greedy(small.plain, prompts, kSureSteps);
+    ::cuda("cuDevicePrimaryCtxRetain", &context, 0);
+    ::cuda("cuCtxSetCurrent", context);
+    ::cuda("cuStreamCreate", &stream, 0U);
     Decoder decoder(runtime(), model, 64, stream);
-    // Twice: sequences begin anew.
+    follow(decoder, small, kv, prompts, greedy, most_error);
+    ::cuda("cuStreamDestroy_v2", stream);
+  }
+
+  // The same of two ranks, each on a GPU, whose sums NCCL makes.
+  void expect_reference_of_ranks(const SmallModel& small, const std::string& kv,
+                                 const Prompts& prompts, bool greedy, double most_error) {
+    const TemporaryFolder folder;
+    small.write(folder);
+    testing::TwoRanks ranks(folder.path(), kv, static_cast<std::int64_t>(prompts.size()),
+                            target().arch());
+    if (KernelsToMake::only_these()) {
+      for (int rank = 0; rank < 2; ++rank) only_makes(ranks.model(rank).specs());
+      return;
+    }
+    nccl();  // not first in a capture
+    ranks.load(runtime(), 64, [&ranks](int rank) -> Decoder::SumOfRanks {
+      return [rank, type = ranks.model(rank).type](DeviceOutput values, Stream stream) {
+        nccl().sum(rank, values, type, stream);
+      };
+    });
+    follow(ranks, small, kv, prompts, greedy, most_error);
+  }
+  template <typename AnyDecoder>
+  static void follow(AnyDecoder& decoder, const SmallModel& small, const std::string& kv,
+                     const Prompts& prompts, bool greedy, double most_error) {
+    const Greedy expected = reference_greedy(small.plain, prompts, kSureSteps);
     const auto check = [&](std::size_t step, std::size_t s, const std::vector<float>& got) {
       EXPECT_LT(relative_error(got, expected.logits[step][s]), most_error)
           << kv << ", step " << step << ", sequence " << s;
@@ -40,8 +67,19 @@ class DecoderGpu : public OnGpu {
       EXPECT_EQ(argmax(got.data(), got.size()), expected.tokens[step][s])
           << kv << ", step " << step << ", sequence " << s;
     };
+    // Twice: sequences begin anew.
     for (int round = 0; round < 2; ++round) follow_reference(decoder, prompts, expected, check);
-    cuda("cuStreamDestroy_v2", stream);
+  }
+  static Nccl& nccl() {
+    static Nccl nccl(2);
+    return nccl;
+  }
+  static std::string why_no_ranks() {
+    if (KernelsToMake::only_these()) return {};
+    int count = 0;
+    ::cuda("cuDeviceGetCount", &count);
+    if (count < 2) return "needs two GPUs, and there are " + std::to_string(count);
+    return dlopen("libnccl.so.2", RTLD_NOW) != nullptr ? "" : "needs NCCL: no libnccl.so.2";
   }
 };
 
@@ -86,6 +124,18 @@ TEST_F(DecoderGpu, ActivationsOfEightBits) {
   }
   expect_reference(small_eight_bits(EightBits::kInt8), "bf16", many_prompts(64), false, 0.1);
   expect_reference(small_eight_bits(EightBits::kFp8Blocks), "bf16", many_prompts(64), false, 0.15);
+}
+
+TEST_F(DecoderGpu, TwoRanks) {
+  const std::string why = why_no_ranks();
+  if (!why.empty()) GTEST_SKIP() << why;
+  expect_reference_of_ranks(small_llama(), "fp16", ragged_prompts(), true, 0.01);
+  expect_reference_of_ranks(small_llama(), "int8:head", many_prompts(17), false, 0.05);
+  expect_reference_of_ranks(small_qwen3(false), "int8:head", ragged_prompts(), true, 0.04);
+  if (!has_wgmma(target())) return;
+  for (const EightBits kind : {EightBits::kInt8, EightBits::kFp8, EightBits::kFp8Static}) {
+    expect_reference_of_ranks(small_eight_bits(kind), "int8:head", ragged_prompts(), false, 0.15);
+  }
 }
 
 TEST_F(DecoderGpu, EveryKindOfBatch) {
