@@ -1,10 +1,11 @@
 // K with scales per channel: Q times the scales of a tile's block of tokens, and the tiles whose
 // tokens are in the residual window.
 //
-// A lane makes two neighbours in K's order of a few scales ready for the whole warp: FP16, over the
-// power of two that brings the largest of them to one. Q has its largest element at 2^13, so the
-// products, rounded once, lose no bits above 2^-33 of the largest Q times the largest scale. The
-// sum that codes owe to their zero points is then one of Q times its scales, by the tensor core.
+// Each lane converts some pairs of scales for the whole warp, in the order of K's decoded elements:
+// to FP16, divided by the power of two that brings the largest of them to one. Q has its largest
+// element at 2^13, so the products, rounded once, lose no bits above 2^-33 of the largest Q times
+// the largest scale. What zero points add to a logit is the sum of Q times its scales times them,
+// which the tensor core computes once a tile.
 #pragma once
 
 #include "attention/query.cuh"
@@ -13,40 +14,37 @@ namespace heddle {
 
 // The residual window has K's last tokens in 16 bits: [slots][heads][tokens][elements of K]. This
 // is the row of a tile's first token; null if the sequence has no slot.
-template <class Config>
+template <class S>
 __device__ __forceinline__ const u8* residual_tile(const AttentionParameters& arguments,
-                                                   const Segment& segment, int token) {
-  using S = AttentionShape<Config>;
-  int slot = segment.sequence;
+                                                   const KvSplit& split, int token) {
+  int slot = split.sequence;
   if (arguments.residual_slots != nullptr)
     slot = static_cast<int>(load_global_4_l2(arguments.residual_slots + slot));
   if (static_cast<u32>(slot) >= static_cast<u32>(arguments.residual_slot_count)) return nullptr;
-  const i64 block = static_cast<i64>(slot) * Config::value.heads.kv + segment.head / S::kRowParts;
+  const i64 block = static_cast<i64>(slot) * S::kKvHeads + S::kv_head(split.work_head);
   const i64 row = block * S::Key::kBlockTokens + token % S::Key::kBlockTokens;
   return arguments.k_residual + row * S::kResidualRowBytes;
 }
 
 // Prefetches a tile's tokens, of which `left` are there, into the L2 cache.
-template <class Config>
-__device__ __forceinline__ void warm_residual_tile(const AttentionParameters& arguments,
-                                                   const Segment& segment, int token, int left,
-                                                   int lane) {
-  const u8* rows = residual_tile<Config>(arguments, segment, token);
+template <class S>
+__device__ __forceinline__ void prefetch_residual_tile(const AttentionParameters& arguments,
+                                                       const KvSplit& split, int token, int left,
+                                                       int lane) {
+  const u8* rows = residual_tile<S>(arguments, split, token);
   if (rows == nullptr) return;
-  constexpr int kBytes = AttentionShape<Config>::kResidualRowBytes;
-  const int bytes =
-      (left < AttentionShape<Config>::kTile ? left : AttentionShape<Config>::kTile) * kBytes;
+  const int bytes = (left < kAttentionTile ? left : kAttentionTile) * S::kResidualRowBytes;
 #pragma unroll 1
   for (int at = 128 * lane; at < bytes; at += 32 * 128) prefetch_l2(rows + at);
 }
 
-template <class Config>
+// Reads rows, cache, logits and places of S.
+template <class S>
 struct AttentionChannels {
-  using S = AttentionShape<Config>;
   using Key = typename S::Key;
   using Codes = typename Key::Codes;
-  using Query = AttentionQuery<Config>;
-  using Value = typename Config::Value;
+  using Query = AttentionQuery<S>;
+  using Value = typename S::Value;
   static constexpr int kAllPairs = S::kKeyDim / 2;
   static constexpr int kLanePairs = (kAllPairs + 31) / 32;  // that a lane makes ready
   static constexpr int kZeroOffset = 2 * S::kKeyDim;
@@ -57,12 +55,12 @@ struct AttentionChannels {
   static __device__ __forceinline__ void scale(u32 entries, const Query& query, Query& scaled,
                                                int t, int lane) {
     scaled.factor = query.factor * ready(entries, lane);
-    if constexpr (S::kQueryInShared) scaled.place = query.place + S::kQueryBytes / 2;
+    if constexpr (S::kQueryInShared) scaled.address = query.address + S::kQueryBytes / 2;
     float sums[S::kRowTiles][4] = {};
 #pragma unroll
     for (int i = 0; i < Query::kPairs; i += 2) {
-      const u32 at = entries + 4 * ((t + 4 * (i / Query::kPiecePairs)) * Query::kPiecePairs +
-                                    i % Query::kPiecePairs);
+      const u32 at = entries + 4 * ((t + 4 * (i / Query::kVectorPairs)) * Query::kVectorPairs +
+                                    i % Query::kVectorPairs);
       u32 s[2];
       u32 zero[2];
       load_two(at, s);
@@ -70,10 +68,10 @@ struct AttentionChannels {
 #pragma unroll
       for (int n = 0; n < S::kRowTiles; ++n) {
         u32 q[2];
-        query.step(n, i, q);
+        query.operand(n, i, q);
         q[0] = Fp16::mul2(q[0], s[0]);
         q[1] = Fp16::mul2(q[1], s[1]);
-        scaled.set(n, i, q);
+        scaled.set_operand(n, i, q);
         if constexpr (kSums) {
           const u32 a[4] = {zero[0], zero[0], zero[1], zero[1]};
           MmaAmpere::mma16816(Fp16{}, sums[n], a, q[0], q[1]);
@@ -89,14 +87,15 @@ struct AttentionChannels {
     }
   }
 
-  // Logits of a tile in the window, which begins at `token`, from global memory: few tiles are.
-  static __device__ __forceinline__ void window(const AttentionParameters& arguments,
-                                                const Segment& segment, int token, int length,
-                                                typename S::Logits& logits, int g, int t) {
-    const u8* keys = residual_tile<Config>(arguments, segment, token);
+  // Logits of a tile in the residual window, which begins at `token`, from global memory: few tiles
+  // are.
+  static __device__ __forceinline__ void residual(const AttentionParameters& arguments,
+                                                  const KvSplit& split, int token, int length,
+                                                  typename S::Logits& logits, int g, int t) {
+    const u8* keys = residual_tile<S>(arguments, split, token);
     const int left = keys == nullptr ? 0 : length - token;
     float sums[S::kRowTiles][2][4] = {};
-    // 32 elements are a step, 8 of a lane and row. Loads of kAhead steps are on their way.
+    // A step is 32 elements, 8 of each lane and row. Loads of kAhead steps are in flight.
     constexpr int kSteps = (S::kKeyDim + 31) / 32;
     constexpr int kAhead = kSteps % 2 == 0 ? 2 : 1;
 #pragma unroll 1
@@ -116,7 +115,7 @@ struct AttentionChannels {
         }
 #pragma unroll
         for (int n = 0; n < S::kRowTiles; ++n) {
-          const u8* row = Query::row_of(arguments, segment, n, g);
+          const u8* row = Query::row_of(arguments, split, n, g);
           q[i][n] = inside && row != nullptr ? load_global_16_coherent(row + 2 * element)
                                              : u32x4{0, 0, 0, 0};
         }

@@ -43,6 +43,8 @@ struct AttentionTensorConfig {
   // Groups of a row whose products have a sum, or a P, of their own.
   HEDDLE_BOTH constexpr int groups() const { return scale_use() == ScaleUse::kCodes ? 1 : scales; }
 
+  HEDDLE_BOTH constexpr int code_bits() const { return 8 * row_bytes / head_dim; }
+
   // Chunks of 16 bytes of a row in shared memory are permuted by the token, or rows padded, against
   // bank conflicts.
   HEDDLE_BOTH constexpr int chunks() const { return row_bytes / 16; }

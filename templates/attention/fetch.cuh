@@ -1,36 +1,37 @@
-// Tiles of K and V on their way into a warp's ring.
+// Copies KV tiles by cp.async into a warp's ring of stages.
 //
-// Nothing outside of the cache is read: a page that is none of it, and tokens past the end of a
-// sequence, become zeros.
+// Nothing outside of the cache is read: a page number that the cache does not have, and tokens past
+// the end of a sequence, become zeros.
 #pragma once
 
 #include "attention/channel.cuh"
-#include "attention/work.cuh"
+#include "attention/scheduler.cuh"
 
 namespace heddle {
 
-// One lane's copies of K or of V: codes in chunks of 16 bytes, and their scales.
-template <class Config, class Tensor>
+// One lane's copies of K or of V: codes in chunks of 16 bytes, and their scales. Tensor: S::Key or
+// S::Val. Reads the cache of S.
+template <class S, class Tensor>
 struct KvTensorFetch {
-  using S = AttentionShape<Config>;
+  static constexpr int kTile = kAttentionTile;
   static constexpr bool kOnePage = S::kOnePage;
   // Rows that the warp copies at once, if it copies whole rows.
   static constexpr bool kWholeRows = Tensor::kSwizzled && Tensor::kChunks <= 32;
   static constexpr int kRows = kWholeRows ? 32 / Tensor::kChunks : 0;
   // Whether these rows lie in one page, as those of a tile might not.
   static constexpr bool kRunsOfRows =
-      !kOnePage && kWholeRows && Config::value.pages.page_size % (kWholeRows ? kRows : 1) == 0;
+      !kOnePage && kWholeRows && S::kPageSize % (kWholeRows ? kRows : 1) == 0;
   static constexpr int kStepBytes = Tensor::kTokenStep * Tensor::kRowBytes;
 
-  // From the first page on: the lane's first chunk and its entry, if a tile begins with the page;
-  // else those of its first token. Offsets and no pointers: those of K and V are mostly the same.
+  // In the first page: the lane's first chunk and its entry, if a tile begins with the page; else
+  // those of its first token.
   const u8* codes;
   const u8* entries;
-  u32 place;  // of that chunk in a tile
+  u32 first_offset;  // of that chunk in a tile
   int lane;
 
   __device__ __forceinline__ KvTensorFetch(int lane) : lane(lane) {
-    place = Tensor::place(first_row(), first_chunk());
+    first_offset = Tensor::tile_offset(first_row(), first_chunk());
   }
   __device__ __forceinline__ void set_head(const u8* all_codes, const u8* all_entries, int head,
                                            int page_tokens) {
@@ -51,19 +52,20 @@ struct KvTensorFetch {
     for (int i = 0; i < Tensor::kChunks; ++i) {
       if constexpr (kWholeRows) {
         const bool valid = kWhole || i * kRows + first_row() < left;
-        const u32 at = (place ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
+        const u32 at =
+            (first_offset ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
         copy_async_16(to + at, valid ? from + i * kRows * kStepBytes : codes, valid);
       } else {
         const int of = (32 * i + lane) / Tensor::kChunks;
         const int chunk = (32 * i + lane) % Tensor::kChunks;
         const bool valid = kWhole || of < left;
-        copy_async_16(to + Tensor::place(of, chunk),
+        copy_async_16(to + Tensor::tile_offset(of, chunk),
                       valid ? from + of * kStepBytes + 16 * chunk : codes, valid);
       }
     }
     if constexpr (Tensor::kStoredScales)
       copy_entry(all_entries, entries_to, Tensor::entry_offset(page, 0, row, page_tokens),
-                 kWhole ? S::kTile : left);
+                 kWhole ? kTile : left);
   }
 
   // A tile of several pages; `page` and `row`: of the lane's token.
@@ -84,8 +86,8 @@ struct KvTensorFetch {
   }
 
   // Prefetches a token's codes and entry into the L2 cache.
-  static __device__ __forceinline__ void warm(const u8* all_codes, const u8* all_entries, u32 page,
-                                              int head, int row, int page_tokens) {
+  static __device__ __forceinline__ void prefetch(const u8* all_codes, const u8* all_entries,
+                                                  u32 page, int head, int row, int page_tokens) {
     const u8* from = all_codes + Tensor::code_offset(page, head, row, page_tokens);
 #pragma unroll
     for (int i = 0; i < Tensor::kRowBytes; i += 128) prefetch_l2(from + i);
@@ -114,15 +116,16 @@ struct KvTensorFetch {
 #pragma unroll
     for (int i = 0; i < Tensor::kChunks; ++i) {
       // Pages that divide a tile begin at the same rows of each.
-      constexpr bool kDivides = S::kTile % Config::value.pages.page_size == 0;
-      if (!kDivides || i * kRows % Config::value.pages.page_size == 0) {
+      constexpr bool kDivides = kTile % S::kPageSize == 0;
+      if (!kDivides || i * kRows % S::kPageSize == 0) {
         of_page = broadcast(page, i * kRows);
         const int of_row = kDivides ? 0 : static_cast<int>(broadcast(row, i * kRows));
         from = codes + Tensor::code_offset(of_page, 0, of_row, page_tokens);
       }
-      const int in_page = kDivides ? i * kRows % Config::value.pages.page_size : 0;
+      const int in_page = kDivides ? i * kRows % S::kPageSize : 0;
       const bool valid = i * kRows + first_row() < left && of_page < pages;
-      const u32 at = (place ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
+      const u32 at =
+          (first_offset ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
       copy_async_16(to + at, valid ? from + in_page * kStepBytes : codes, valid);
     }
   }
@@ -138,7 +141,7 @@ struct KvTensorFetch {
       const bool valid = of < left && of_page < pages;
       const u8* from = codes + Tensor::code_offset(of_page, 0, of_row, page_tokens);
       if constexpr (!kWholeRows) from += 16 * chunk;
-      copy_async_16(to + Tensor::place(of, chunk), valid ? from : codes, valid);
+      copy_async_16(to + Tensor::tile_offset(of, chunk), valid ? from : codes, valid);
     }
   }
 
@@ -156,7 +159,7 @@ struct KvTensorFetch {
     }
     const int row = entry_row();
     const bool valid = row < left;
-    if (Tensor::kPairs && lane >= S::kTile / 2) return;
+    if (Tensor::kPairs && lane >= kTile / 2) return;
     const u8* from = entries + (valid ? offset : 0);
     to += row * Tensor::kEntryStride;
     if constexpr (Tensor::kEntryBytes == 2) {
@@ -174,56 +177,54 @@ struct KvTensorFetch {
   }
 };
 
-// A warp's walk over its tiles of the segments of its block: the pages that they lie in, and the
-// copies of both K and V.
-template <class Config>
+// A warp's walk over its tiles of the cluster's splits: the pages that they lie in, and the copies
+// of K and V. Reads rows, cache, blocks and places of S.
+template <class S>
 struct KvFetch {
-  using S = AttentionShape<Config>;
   using Key = typename S::Key;
   using Val = typename S::Val;
-  using KeyFetch = KvTensorFetch<Config, Key>;
-  using ValueFetch = KvTensorFetch<Config, Val>;
+  using KeyFetch = KvTensorFetch<S, Key>;
+  using ValueFetch = KvTensorFetch<S, Val>;
+  static constexpr int kTile = kAttentionTile;
   static constexpr bool kOnePage = S::kOnePage;
   // Whether the first tiles have a loop of their own. Two row tiles leave no registers for it.
-  static constexpr bool kLoopOfFirst = Config::value.pages.paged && kOnePage && S::kRowTiles == 1;
+  static constexpr bool kLoopOfFirst = S::kPaged && kOnePage && S::kRowTiles == 1;
 
   const AttentionParameters& arguments;
-  const AttentionWork<Config>& work;
+  const AttentionScheduler<S>& scheduler;
   u32 ring;
   int warp;
   int lane;
   KeyFetch keys;
   ValueFetch values;
-  Segment segment;
+  KvSplit split;
   int length;  // of the sequence
-  int tile;    // next to fetch; the end of the block's work when nothing is left
+  int tile;    // next to fetch; scheduler.end when nothing is left
   // If a tile lies in one page: lane i has that of the warp's i-th tile from some tile on, of which
   // the next one to fetch is number `ahead`. Else of the lane's token.
   u32 page = 0;
   int ahead;
 
   __device__ __forceinline__ KvFetch(const AttentionParameters& arguments,
-                                     const AttentionWork<Config>& work, u32 ring, int warp,
+                                     const AttentionScheduler<S>& scheduler, u32 ring, int warp,
                                      int lane)
       : arguments(arguments),
-        work(work),
+        scheduler(scheduler),
         ring(ring),
         warp(warp),
         lane(lane),
         keys(lane),
         values(lane) {}
 
-  __device__ __forceinline__ void begin(const Segment& first) {
-    segment = first;
-    begin_segment();
+  __device__ __forceinline__ void begin(const KvSplit& first) {
+    split = first;
+    begin_split();
     find();
   }
   // The pages that begin() has found, and what they are by now.
-  __device__ __forceinline__ u32 pages_found() const {
-    return Config::value.pages.paged ? page : 0;
-  }
+  __device__ __forceinline__ u32 pages_found() const { return S::kPaged ? page : 0; }
   __device__ __forceinline__ u32 pages_now() const {
-    return Config::value.pages.paged && tile < work.end ? load_pages() : pages_found();
+    return S::kPaged && tile < scheduler.end ? load_pages() : pages_found();
   }
 
   // Takes the page for what it is by now: nothing later waits for its load.
@@ -231,105 +232,105 @@ struct KvFetch {
     if constexpr (kLoopOfFirst) page = shuffle(page, lane);
   }
 
-  // Starts the copies of the first tiles, as many as a ring has ahead. A loop that loads pages, as
-  // fetch() does, would wait for all that is on its way before it: lengths, pages and Q.
+  // Starts the copies of the first stages - 1 tiles. A loop that loads pages, as fetch() does,
+  // would wait for all earlier loads: lengths, pages and Q.
   __device__ __forceinline__ void fetch_first() {
     int stage = 0;
     if constexpr (kLoopOfFirst) {
 #pragma unroll 1
-      for (; stage < Config::value.stages - 1 && tile < segment.end; ++stage) {
+      for (; stage < S::kStages - 1 && tile < split.end; ++stage) {
         copy_tile(stage);
         copy_async_commit();
-        tile += work.warps();
+        tile += scheduler.cluster_warps();
         ++ahead;
       }
-      if (tile >= segment.end) find();
+      if (tile >= split.end) find();
     }
 #pragma unroll 1
-    for (; stage < Config::value.stages - 1; ++stage) fetch(stage);
+    for (; stage < S::kStages - 1; ++stage) fetch(stage);
   }
 
   // Starts the copies of the next tile, if there is one, and closes their group.
   __device__ __forceinline__ void fetch(int stage) {
-    if (tile < work.end) {
+    if (tile < scheduler.end) {
       copy_tile(stage);
-      tile += work.warps();
+      tile += scheduler.cluster_warps();
       find();
     }
     copy_async_commit();
   }
 
-  // Prefetches the first tiles of the segment that begin() was called with into the L2 cache.
-  __device__ __forceinline__ void warm() const {
+  // Prefetches the first tiles of the split that begin() was called with into the L2 cache.
+  __device__ __forceinline__ void prefetch_first() const {
     const int count =
-        AttentionTeam<Config::value.most_team>::blocks() > 2 ? kWarmTilesOfTeam : kWarmTiles;
+        AttentionCluster<S::kMostCluster>::blocks() > 2 ? kClusterPrefetchTiles : kPrefetchTiles;
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
-      const int next = tile + i * work.warps();
-      if (next >= segment.end) break;
-      const int mine = work.token_of(next - segment.item, length) + lane;
-      u32 of = segment.sequence;
-      if constexpr (Config::value.pages.paged)
+      const int next = tile + i * scheduler.cluster_warps();
+      if (next >= split.end) break;
+      const int mine = scheduler.token_of(next - split.problem_begin, length) + lane;
+      u32 of = split.sequence;
+      if constexpr (S::kPaged)
         of = kOnePage ? broadcast(page, i) : mine < length ? load_page(mine) : 0xffffffffu;
-      const int row = Config::value.pages.paged ? mine % Config::value.pages.page_size : mine;
+      const int row = S::kPaged ? mine % S::kPageSize : mine;
       if (mine < length && of < static_cast<u32>(arguments.pages)) {
-        const int head = segment.head / S::kRowParts;
-        KeyFetch::warm(arguments.k, arguments.k_scales, of, head, row, page_tokens());
-        ValueFetch::warm(arguments.v, arguments.v_scales, of, head, row, page_tokens());
+        const int head = S::kv_head(split.work_head);
+        KeyFetch::prefetch(arguments.k, arguments.k_scales, of, head, row, page_tokens());
+        ValueFetch::prefetch(arguments.v, arguments.v_scales, of, head, row, page_tokens());
       }
     }
   }
 
  private:
-  // More would come at the cost of the kernel before, which the SMs that a few teams leave idle do
-  // not make good.
-  static constexpr int kWarmTiles = 2;
-  static constexpr int kWarmTilesOfTeam = 1;
+  // More would slow the previous kernel down. Clusters of more than two blocks leave SMs idle,
+  // which makes up for less of that.
+  static constexpr int kPrefetchTiles = 2;
+  static constexpr int kClusterPrefetchTiles = 1;
 
-  // The segment that the tile is in, and its page.
+  // The split that the tile is in, and its page.
   __device__ __forceinline__ void find() {
-    while (tile >= segment.end) {
-      if (segment.end == work.end) {
-        tile = work.end;
+    while (tile >= split.end) {
+      if (split.end == scheduler.end) {
+        tile = scheduler.end;
         return;
       }
-      work.next(segment);
-      begin_segment();
+      scheduler.next(split);
+      begin_split();
     }
     if (kOnePage && ++ahead < 32) return;
     ahead = 0;
-    if constexpr (Config::value.pages.paged) page = load_pages();
+    if constexpr (S::kPaged) page = load_pages();
   }
   // Each lane's page: of one of the warp's tiles from this one on, or of a token of the tile.
   __device__ __forceinline__ u32 load_pages() const {
     if constexpr (kOnePage) {
-      const int mine = tile + lane * work.warps();
-      return mine < segment.end ? load_page(work.token_of(mine - segment.item, length))
-                                : 0xffffffffu;
+      const int mine = tile + lane * scheduler.cluster_warps();
+      return mine < split.end ? load_page(scheduler.token_of(mine - split.problem_begin, length))
+                              : 0xffffffffu;
     } else {
       const int mine = first_token() + lane;
       return mine < length ? load_page(mine) : 0xffffffffu;
     }
   }
-  // The page of a token. It is not read from the L1 cache: warm() may have read it before it was
+  // The page of a token. Not from the L1 cache: prefetch_first() may have read it before it was
   // written.
   __device__ __forceinline__ u32 load_page(int of) const {
     const int* pages =
-        arguments.block_table + static_cast<i64>(segment.sequence) * arguments.table_width;
-    return load_global_4_l2(pages + static_cast<u32>(of) / Config::value.pages.page_size);
+        arguments.block_table + static_cast<i64>(split.sequence) * arguments.table_width;
+    return load_global_4_l2(pages + static_cast<u32>(of) / S::kPageSize);
   }
   // The tile's first token.
   __device__ __forceinline__ int first_token() const {
-    return work.token_of(tile - segment.item, length);
+    return scheduler.token_of(tile - split.problem_begin, length);
   }
   __device__ __forceinline__ u32 page_of_tile() const {
-    return Config::value.pages.paged ? broadcast(page, ahead) : segment.sequence;
+    return S::kPaged ? broadcast(page, ahead) : split.sequence;
   }
-  __device__ __forceinline__ void begin_segment() {
-    tile = segment.begin + work.of_team(warp);
+  __device__ __forceinline__ void begin_split() {
+    tile = split.begin + scheduler.cluster_warp(warp);
     ahead = 31;
-    length = work.length(segment.sequence);
-    const int head = segment.head / S::kRowParts;
+    length = scheduler.length(split.sequence);
+    const int head = S::kv_head(split.work_head);
     keys.set_head(arguments.k, arguments.k_scales, head, page_tokens());
     values.set_head(arguments.v, arguments.v_scales, head, page_tokens());
   }
@@ -342,13 +343,13 @@ struct KvFetch {
     if constexpr (kOnePage) {
       const u32 of = page_of_tile();
       const bool is_page = of < static_cast<u32>(arguments.pages);
-      if (left >= S::kTile && is_page) {
+      if (left >= kTile && is_page) {
         copy<true>(to, of, token, left);
       } else {
         copy<false>(to, of, token, is_page ? left : 0);
       }
     } else {
-      const int row = static_cast<u32>(token + lane) % Config::value.pages.page_size;
+      const int row = static_cast<u32>(token + lane) % S::kPageSize;
       keys.gather(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, page, row, left,
                   page_tokens(), arguments.pages);
       values.gather(arguments.v, arguments.v_scales, to + S::kValueOffset,
@@ -357,15 +358,14 @@ struct KvFetch {
   }
 
   __device__ __forceinline__ int page_tokens() const {
-    return Config::value.pages.paged ? Config::value.pages.page_size : arguments.capacity;
+    return S::kPaged ? S::kPageSize : arguments.capacity;
   }
   template <bool kWhole>
   __device__ __forceinline__ void copy(u32 to, u32 of, int token, int left) const {
     // Unsigned: a division with a sign takes more instructions.
-    const int row =
-        Config::value.pages.paged ? static_cast<u32>(token) % Config::value.pages.page_size : token;
-    if (Key::kScalesQuery && token >= Key::window_begin(length)) {
-      warm_residual_tile<Config>(arguments, segment, token, left, lane);
+    const int row = S::kPaged ? static_cast<u32>(token) % S::kPageSize : token;
+    if (Key::kScalesQuery && token >= Key::residual_begin(length)) {
+      prefetch_residual_tile<S>(arguments, split, token, left, lane);
       keys.template copy<false>(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, of,
                                 row, 0, page_tokens());
     } else {

@@ -1,8 +1,8 @@
 // What a logit becomes besides the dot product: softcap, the bias of ALiBi, and which tokens a
-// query sees at all. Logits are those of a lane (AttentionShape::Logits), times log2(e).
+// query sees at all. Logits are those of a lane (AttentionRows::Logits), times log2(e).
 #pragma once
 
-#include "attention/work.cuh"
+#include "attention/scheduler.cuh"
 #include "primitives/float.cuh"
 
 namespace heddle {
@@ -26,9 +26,8 @@ struct Softcap<0> {
 };
 
 // The distance of a query and a token, times the slope of the query's head.
-template <class Config, Alibi kAlibi = Config::value.logits.alibi>
+template <class S, Alibi kAlibi = S::kAlibi>
 struct AlibiBias {
-  using S = AttentionShape<Config>;
   float slope[S::kRowTiles][S::kLaneRows];  // times log2(e)
 
   __device__ __forceinline__ void load(const AttentionParameters& arguments, int n, int c,
@@ -44,7 +43,7 @@ struct AlibiBias {
   // The slope of head i of n is 2^(-8 (i + 1) / n) where n is a power of two. Else the first heads
   // have the slopes of the power of two below n, and the others every other one of the power above.
   static __device__ __forceinline__ float standard_slope(int head) {
-    constexpr int kBelow = power_of_two_below(Config::value.heads.query);
+    constexpr int kBelow = power_of_two_below(S::kQueryHeads);
     const int step = head < kBelow ? 2 * (head + 1) : 2 * (head - kBelow) + 1;
     return exp2_fast(-4.0f / kBelow * static_cast<float>(step));
   }
@@ -52,61 +51,58 @@ struct AlibiBias {
     return n == 1 ? 1 : 2 * power_of_two_below(n / 2);
   }
 };
-template <class Config>
-struct AlibiBias<Config, Alibi::kNone> {
+template <class S>
+struct AlibiBias<S, Alibi::kNone> {
   __device__ __forceinline__ void load(const AttentionParameters&, int, int, int) {}
   __device__ __forceinline__ void add(float&, int, int, int) const {}
 };
 
 // Which tokens a query sees: those of the window that ends with it, and the sink tokens.
-template <class Config, bool kHasWindow = (Config::value.logits.window > 0)>
+template <class S, bool kHasWindow = (S::kWindow > 0)>
 struct SeenTokens {
   static __device__ __forceinline__ bool sees(int token, int position) {
     bool is = token <= position;
-    is = is && (token > position - Config::value.logits.window ||
-                token < Config::value.logits.sink_tokens);
+    is = is && (token > position - S::kWindow || token < S::kSinkTokens);
     return is;
   }
   // Whether all queries of a sequence see the whole tile that begins at `token`.
   static __device__ __forceinline__ bool all_see(int token, const int& length) {
-    bool all = token + kAttentionTile <= length - (Config::value.query_len - 1);
-    all = all && (token >= length - Config::value.logits.window ||
-                  token + kAttentionTile <= Config::value.logits.sink_tokens);
+    bool all = token + kAttentionTile <= length - (S::kQueryLen - 1);
+    all = all && (token >= length - S::kWindow || token + kAttentionTile <= S::kSinkTokens);
     return all;
   }
 };
-template <class Config>
-struct SeenTokens<Config, false> {
+template <class S>
+struct SeenTokens<S, false> {
   static __device__ __forceinline__ bool sees(int token, int position) { return token <= position; }
   static __device__ __forceinline__ bool all_see(int token, const int& length) {
-    return token + kAttentionTile <= length - (Config::value.query_len - 1);
+    return token + kAttentionTile <= length - (S::kQueryLen - 1);
   }
 };
 
-// The queries of a lane.
-template <class Config>
+// The mask of a lane's queries. Reads rows and logits of S.
+template <class S>
 struct AttentionMask {
-  using S = AttentionShape<Config>;
-  using Cap = Softcap<Config::value.logits.softcap>;
-  using Seen = SeenTokens<Config>;
+  using Cap = Softcap<S::kSoftcap>;
+  using Seen = SeenTokens<S>;
 
   int length;                                // of the sequence
   int position[S::kRowTiles][S::kLaneRows];  // of the query in its sequence
-  AlibiBias<Config> bias;
+  AlibiBias<S> bias;
 
-  __device__ __forceinline__ void load(const AttentionParameters& arguments, const Segment& segment,
+  __device__ __forceinline__ void load(const AttentionParameters& arguments, const KvSplit& split,
                                        int sequence_length, int t) {
     length = sequence_length;
-    const int first = segment.head % S::kRowParts * S::kBlockRows;
+    const int first = S::first_row(split.work_head);
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
       for (int c = 0; c < S::kLaneRows; ++c) {
         int row = first + kQueryTile * n + S::kLaneRows * t + c;
         if (S::kRows % kQueryTile != 0 && row >= S::kRows) row = S::kRows - 1;
-        position[n][c] = length - Config::value.query_len;
-        if constexpr (Config::value.query_len > 1) position[n][c] += row / S::kGroup;
-        bias.load(arguments, n, c, segment.head / S::kRowParts * S::kGroup + row % S::kGroup);
+        position[n][c] = length - S::kQueryLen;
+        if constexpr (S::kQueryLen > 1) position[n][c] += row / S::kGroup;
+        bias.load(arguments, n, c, S::kv_head(split.work_head) * S::kGroup + row % S::kGroup);
       }
     }
   }

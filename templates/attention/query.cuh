@@ -1,5 +1,5 @@
-// Q as the B operand of S^T = K Q^T, in the order in which K's elements are decoded, and what a
-// lane knows of its rows: those in columns 2t and 2t+1 of every tile of 8.
+// Q as the B operand of S^T = K Q^T, in the order in which K's elements are decoded. A lane's rows
+// are columns 2t and 2t+1 of every tile of 8.
 #pragma once
 
 #include "attention/mask.cuh"
@@ -30,45 +30,44 @@ struct IsSame<A, A> {
   static constexpr bool value = true;
 };
 
-template <class Config>
+// Reads rows, cache (Key), logits and places of S.
+template <class S>
 struct AttentionQuery {
-  using S = AttentionShape<Config>;
   using Key = typename S::Key;
   using Codes = typename Key::Codes;
-  using Value = typename Config::Value;
-  // Pairs of elements that a lane has of a row, and of a piece.
+  using Value = typename S::Value;
+  // Pairs of elements that a lane has of a row, of a word, and of a vector (KvTensorShape).
   static constexpr int kPairs = S::kKeyDim / 8;
   static constexpr int kWordPairs = 16 / Codes::kBits;
-  static constexpr int kPiecePairs = Key::kPieceBytes / 4 * kWordPairs;
-  static constexpr int kLoadPairs = kPiecePairs % 4 == 0 ? 4 : 1;
+  static constexpr int kVectorPairs = Key::kVectorBytes / 4 * kWordPairs;
+  static constexpr int kLoadPairs = kVectorPairs % 4 == 0 ? 4 : 1;
   static constexpr int kSums = Codes::kInteger ? Key::kGroups : 0;
   // A word of the code that means zero.
   static constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
   static constexpr u32 kMiddleWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
-  // FP16 holds Q as exactly as it came: the largest element gets this exponent, unless it is fine
-  // as it is. Then it is 2^kLeastExponent at least, so that 14 bits below it remain of the
-  // smallest, also where codes lie higher than others and their elements of Q are made as much
-  // smaller.
+  // The largest element of Q gets exponent kLargestExponent, unless it is at least
+  // 2^kLeastExponent: then 14 bits of FP16 remain below it, also of elements that are divided by a
+  // power of two because their codes lie in higher bits than others.
   static constexpr int kLargestExponent = 13;
   static constexpr int kLeastExponent = !Codes::kInteger || Codes::kBits == 8 ? -11
                                         : Codes::kBits == 4                   ? -7
                                                                               : -3;
-  // Nothing makes Q smaller that has the type of K's decoded codes, unless it meets scales, or
-  // codes some of which lie higher than others.
-  static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename Config::Value>::value &&
+  // Q is multiplied as it is if it has the type of K's decoded codes, no scales are multiplied into
+  // it, and all codes lie in the same bits of their words.
+  static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename S::Value>::value &&
                                   (!Codes::kInteger || Codes::kBits == 8) && !Key::kScalesQuery;
 
   u32 pairs[S::kRowTiles][kPairs];
-  u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
+  u32 address;  // S::kQueryInShared: of the lane's pairs in shared memory
   // The sums of Q's elements of a group. Without zero points they are multiplied by the code that
   // means zero; they are also multiplied by the factor that decoding leaves in a code.
   float sums[kSums > 0 ? kSums : 1][S::kRowTiles][2];
   float factor;  // of logits: 1 / sqrt(scale_dim) * log2(e), and what Q was divided by
 
-  // The two pairs of a step, `pair` the first one's number.
-  __device__ __forceinline__ void step(int n, int pair, u32 (&b)[2]) const {
+  // The B operand of one MMA instruction: pairs `pair` and `pair` + 1 of row tile n.
+  __device__ __forceinline__ void operand(int n, int pair, u32 (&b)[2]) const {
     if constexpr (S::kQueryInShared) {
-      const u64 both = load_shared_8(place + (n * kPairs + pair) * 128);
+      const u64 both = load_shared_8(address + (n * kPairs + pair) * 128);
       b[0] = static_cast<u32>(both);
       b[1] = static_cast<u32>(both >> 32);
     } else {
@@ -77,10 +76,10 @@ struct AttentionQuery {
     }
   }
 
-  __device__ __forceinline__ void set(int n, int pair, const u32 (&b)[2]) {
+  __device__ __forceinline__ void set_operand(int n, int pair, const u32 (&b)[2]) {
     if constexpr (S::kQueryInShared) {
-      store_shared_4(place + (n * kPairs + pair) * 128, b[0]);
-      store_shared_4(place + (n * kPairs + pair) * 128 + 4, b[1]);
+      store_shared_4(address + (n * kPairs + pair) * 128, b[0]);
+      store_shared_4(address + (n * kPairs + pair) * 128 + 4, b[1]);
     } else {
       pairs[n][pair] = b[0];
       pairs[n][pair + 1] = b[1];
@@ -89,27 +88,27 @@ struct AttentionQuery {
 
   // Row g of row tile n of the block in memory; null where it is no query.
   static __device__ __forceinline__ const u8* row_of(const AttentionParameters& arguments,
-                                                     const Segment& segment, int n, int g) {
+                                                     const KvSplit& split, int n, int g) {
     constexpr int kBytes = 2 * S::kKeyDim;  // of a query
-    const int head = segment.head / S::kRowParts;
-    const int row = segment.head % S::kRowParts * S::kBlockRows + kQueryTile * n + g;
+    const int head = S::kv_head(split.work_head);
+    const int row = S::first_row(split.work_head) + kQueryTile * n + g;
     if (S::kRows % kQueryTile != 0 && row >= S::kRows) return nullptr;
-    return arguments.q + static_cast<i64>(segment.sequence) * (S::kQueries * kBytes) +
+    return arguments.q + static_cast<i64>(split.sequence) * (S::kQueries * kBytes) +
            head * (S::kGroup * kBytes) + S::query_of_row(row) * kBytes;
   }
 
-  // Starts the loads of a segment's Q: before copies of its tiles, which would stand in the way.
+  // Starts the loads of a split's Q. Call it before the copies of tiles, which Q would wait behind.
   __device__ __forceinline__ void request(const AttentionParameters& arguments,
-                                          const Segment& segment, int g, int t) {
+                                          const KvSplit& split, int g, int t) {
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
-      const u8* from = row_of(arguments, segment, n, g);
+      const u8* from = row_of(arguments, split, n, g);
       const bool valid = from != nullptr;
 #pragma unroll
       for (int i = 0; i < kPairs; i += kLoadPairs) {
-        // Piece i / kPiecePairs of the lane.
-        const int piece = t + 4 * (i / kPiecePairs);
-        const u8* at = from + 4 * (piece * kPiecePairs + i % kPiecePairs);
+        // Vector i / kVectorPairs of the lane.
+        const int vector = t + 4 * (i / kVectorPairs);
+        const u8* at = from + 4 * (vector * kVectorPairs + i % kVectorPairs);
         if constexpr (kLoadPairs == 4) {
           const u32x4 v = valid ? load_global_16_coherent(at) : u32x4{0, 0, 0, 0};
           pairs[n][i] = v.x, pairs[n][i + 1] = v.y, pairs[n][i + 2] = v.z, pairs[n][i + 3] = v.w;
@@ -120,8 +119,8 @@ struct AttentionQuery {
     }
   }
 
-  // Makes of what request() has loaded what step() gives. Precondition: every lane of the warp
-  // calls it. `room`: S::kQueryBytes of the warp's own.
+  // Makes operands of what request() has loaded. Every lane of the warp calls it. `room`:
+  // S::kQueryBytes of the warp's own.
   __device__ __forceinline__ void prepare(u32 room, int g, int t) {
     if constexpr (kAsItIs) {
       factor = logit_factor() * float_from_bits((127 - Codes::kExponent) << 23);
@@ -136,17 +135,16 @@ struct AttentionQuery {
     }
     if constexpr (!Key::kScalesQuery) add_up();
     if constexpr (S::kQueryInShared) {
-      place = room + 8 * (4 * g + t);
+      address = room + 8 * (4 * g + t);
 #pragma unroll
       for (int i = 0; i < S::kRowTiles * kPairs; ++i)
-        store_shared_4(place + i / 2 * 256 + i % 2 * 4, pairs[i / kPairs][i % kPairs]);
+        store_shared_4(address + i / 2 * 256 + i % 2 * 4, pairs[i / kPairs][i % kPairs]);
     }
   }
 
-  // What makes a logit of a product of Q and K, and of that what Softcap takes.
+  // The product of Q and K times this is the logit, in the form that Softcap takes.
   static __device__ __forceinline__ float logit_factor() {
-    return kLog2E * Softcap<Config::value.logits.softcap>::kFactor /
-           sqrtf(static_cast<float>(Config::value.logits.scale_dim));
+    return kLog2E * Softcap<S::kSoftcap>::kFactor / sqrtf(static_cast<float>(S::kScaleDim));
   }
   static __device__ __forceinline__ float finite_max(float most, float value) {
     const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
@@ -154,9 +152,8 @@ struct AttentionQuery {
   }
 
  private:
-  // Makes FP16 of Q, by a power of two that all rows of the warp share: mostly one, which takes no
-  // search.
-  // The product with K's scales needs the same largest exponent of every Q.
+  // Converts Q to FP16, times a power of two that all rows of the warp share: mostly one, which
+  // takes no search. The product with K's scales needs the same largest exponent of every Q.
   __device__ __forceinline__ void normalise() {
     int up = 0;
     if (Key::kScalesQuery || any_lane(!is_fine())) up = kLargestExponent - largest_exponent();
@@ -174,7 +171,7 @@ struct AttentionQuery {
       }
     }
   }
-  // FP16 has no power of two for what makes the smallest of its numbers large, but a product.
+  // The power of two that makes FP16's smallest numbers large is none of FP16's: two factors.
   __device__ __forceinline__ void multiply_twice(int up) {
     constexpr int kMost = 15;
     const int first = up < kMost ? up : kMost;
@@ -224,8 +221,8 @@ struct AttentionQuery {
     if constexpr (kSums > 0) {
       u32 zero[kWordPairs];
       Codes::keys(kMiddleWord, zero);
-      constexpr int kSteps = S::kSteps / kSums;
-      // Accumulators that products alternate between: the first tile waits for this.
+      constexpr int kSteps = S::kKeySteps / kSums;
+      // Several accumulators break the chain of dependent instructions before the first tile.
       constexpr int kAccumulators = kSteps % 4 == 0 ? 4 : kSteps % 2 == 0 ? 2 : 1;
 #pragma unroll
       for (int group = 0; group < kSums; ++group) {

@@ -1,23 +1,22 @@
-// S^T = K Q^T of a tile: logits of 32 tokens for every row, times log2(e); mask.cuh takes out those
-// of tokens that are not seen. A lane has tokens g, g + 8, g + 16 and g + 24, the octets, of rows
-// 2t and 2t+1.
+// S^T = K Q^T of a tile: logits of 32 tokens for every row, times log2(e) (AttentionRows::Logits
+// says which a lane has). mask.cuh then takes out those of tokens that are not seen.
 #pragma once
 
 #include "attention/query.cuh"
 
 namespace heddle {
 
-template <class Config>
+// Reads rows and cache (Key) of S.
+template <class S>
 struct AttentionScores {
-  using S = AttentionShape<Config>;
   using Key = typename S::Key;
   using Codes = typename Key::Codes;
-  using Query = AttentionQuery<Config>;
-  static constexpr int kPieceWords = Key::kPieceBytes / 4;
-  static constexpr int kPieces = Key::kRowBytes / (4 * Key::kPieceBytes);  // of a lane and row
-  // Accumulators that products alternate between, so that none waits for the one before. Where
-  // codes of 4 bits fill an SM with warps there are others to wait for, and adding the sums up
-  // costs more; the compiler has registers for tiles of several pages only with them.
+  using Query = AttentionQuery<S>;
+  static constexpr int kVectorWords = Key::kVectorBytes / 4;
+  static constexpr int kVectors = Key::kRowBytes / (4 * Key::kVectorBytes);  // of a lane and row
+  // Instructions alternate between two accumulators, so that none waits for the one before. With
+  // codes of 4 bits an SM has enough warps to hide that latency, and adding the accumulators up
+  // costs more; but tiles of several pages only fit the registers with two.
   static constexpr bool kAlternates =
       S::kRowTiles == 1 && S::kKeyDim <= 128 && (Codes::kBits != 4 || !S::kOnePage);
   static constexpr int kAccumulators = kAlternates ? 2 : 1;
@@ -34,40 +33,40 @@ struct AttentionScores {
       for (int octet = 0; octet < 4; ++octet)
         fours[octet] = load_shared_8(entries + (8 * octet + g) * Key::kEntryStride);
     }
-    const u32 first = Key::first_piece(g, t);
+    const u32 first = Key::first_vector(g, t);
     constexpr int kRowStride = 16 * Key::kStride;
 #pragma unroll
     for (int group = 0; group < Key::kGroups; ++group) {
       start(sums, query, group);
-      // Pairs of a piece may end inside of a step: two pieces make it whole.
-      constexpr int kTogether = Query::kPiecePairs % 2 == 0 ? 1 : 2;
-      constexpr int kGroupPieces = kPieces / Key::kGroups;
+      // A vector of one pair is half an operand: two vectors make one.
+      constexpr int kTogether = Query::kVectorPairs % 2 == 0 ? 1 : 2;
+      constexpr int kGroupVectors = kVectors / Key::kGroups;
 #pragma unroll
-      for (int piece = group * kGroupPieces; piece < (group + 1) * kGroupPieces;
-           piece += kTogether) {
+      for (int vector = group * kGroupVectors; vector < (group + 1) * kGroupVectors;
+           vector += kTogether) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          u32 low[kTogether * Query::kPiecePairs];
-          u32 high[kTogether * Query::kPiecePairs];
+          u32 low[kTogether * Query::kVectorPairs];
+          u32 high[kTogether * Query::kVectorPairs];
 #pragma unroll
           for (int i = 0; i < kTogether; ++i) {
-            const u32 at = tile + Key::piece_place(first, piece + i);
-            read(at + 16 * half * kRowStride, low + i * Query::kPiecePairs);
-            read(at + (16 * half + 8) * kRowStride, high + i * Query::kPiecePairs);
+            const u32 at = tile + Key::vector_offset(first, vector + i);
+            read(at + 16 * half * kRowStride, low + i * Query::kVectorPairs);
+            read(at + (16 * half + 8) * kRowStride, high + i * Query::kVectorPairs);
           }
           if constexpr (Key::kScalesCodes) {
             const u32 of_token = entries + (16 * half + g) * Key::kEntryStride;
-            scale(of_token, piece, t, low);
-            scale(of_token + 8 * Key::kEntryStride, piece, t, high);
+            scale(of_token, vector, t, low);
+            scale(of_token + 8 * Key::kEntryStride, vector, t, high);
           }
 #pragma unroll
-          for (int i = 0; i < kTogether * Query::kPiecePairs; i += 2) {
+          for (int i = 0; i < kTogether * Query::kVectorPairs; i += 2) {
             const u32 a[4] = {low[i], high[i], low[i + 1], high[i + 1]};
-            const int pair = piece * Query::kPiecePairs + i;
+            const int pair = vector * Query::kVectorPairs + i;
 #pragma unroll
             for (int n = 0; n < S::kRowTiles; ++n) {
               u32 b[2];
-              query.step(n, pair, b);
+              query.operand(n, pair, b);
               MmaAmpere::mma16816(typename Codes::Value{}, sums[n][half][pair / 2 % kAccumulators],
                                   a, b[0], b[1]);
             }
@@ -81,7 +80,7 @@ struct AttentionScores {
  private:
   static __device__ __forceinline__ void start(float (&sums)[S::kRowTiles][2][kAccumulators][4],
                                                const Query& query, int group) {
-    // Codes that are not negative make up for it here.
+    // Codes are stored with a bias, so that none is negative: the sums begin at minus its product.
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
@@ -96,31 +95,32 @@ struct AttentionScores {
   }
 
   static __device__ __forceinline__ void read(u32 at, u32* pairs) {
-    u32 words[kPieceWords];
-    if constexpr (Key::kPieceBytes == 16) {
+    u32 words[kVectorWords];
+    if constexpr (Key::kVectorBytes == 16) {
       const u32x4 v = load_shared_16(at);
       words[0] = v.x, words[1] = v.y, words[2] = v.z, words[3] = v.w;
-    } else if constexpr (Key::kPieceBytes == 8) {
+    } else if constexpr (Key::kVectorBytes == 8) {
       const u64 v = load_shared_8(at);
       words[0] = static_cast<u32>(v), words[1] = static_cast<u32>(v >> 32);
     } else {
       words[0] = load_shared_4(at);
     }
 #pragma unroll
-    for (int i = 0; i < kPieceWords; ++i)
+    for (int i = 0; i < kVectorWords; ++i)
       Codes::keys(words[i],
                   *reinterpret_cast<u32(*)[Query::kWordPairs]>(pairs + i * Query::kWordPairs));
   }
 
-  // What read() has made of a lane's piece of a token, times the scales of its groups of 16.
-  static __device__ __forceinline__ void scale(u32 of_token, int piece, int t, u32* pairs) {
-    constexpr int kScales = kPieceWords / 2;
-    static_assert(kScales == 1 || kScales == 2, "a piece is one group or two");
-    const u32 at = of_token + kScales * (4 * piece + t);
+  // Multiplies a lane's vector of a token, as read() has decoded it, by the scales of its groups of
+  // 16 elements.
+  static __device__ __forceinline__ void scale(u32 of_token, int vector, int t, u32* pairs) {
+    constexpr int kScales = kVectorWords / 2;
+    static_assert(kScales == 1 || kScales == 2, "a vector is one group or two");
+    const u32 at = of_token + kScales * (4 * vector + t);
     const u32 codes = prmt<0x1100>(kScales == 2 ? load_shared_2(at) : load_shared_1(at), 0);
     const u32 scales[2] = {fp16_from_e4m3(codes), fp16_from_e4m3(shr<16>(codes))};
 #pragma unroll
-    for (int i = 0; i < Query::kPiecePairs; ++i)
+    for (int i = 0; i < Query::kVectorPairs; ++i)
       pairs[i] = Fp16::mul2(pairs[i], scales[i / (2 * Query::kWordPairs)]);
   }
 

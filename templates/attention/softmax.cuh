@@ -1,9 +1,10 @@
 // The running softmax of a warp.
 //
-// P is taken against a reference that follows the largest logit only when one is kRise above it, so
-// that nearly all tiles neither reduce nor rescale. The same holds for the scales of V, which
-// multiply P before it is rounded to 16 bits: they are divided by a power of two that follows the
-// largest. FP16 then keeps all of P's bits down to 2^-21 of the largest product.
+// P = 2^(logit - reference). The reference follows the row's largest logit only when one exceeds it
+// by kRise (as in FlashAttention-4), so that nearly all tiles neither reduce nor rescale. The same
+// holds for the scales of V, which multiply P before it is rounded to 16 bits: they are divided by
+// a power of two that follows the largest. FP16 then keeps all of P's bits down to 2^-21 of the
+// largest product.
 #pragma once
 
 #include "attention/values.cuh"
@@ -11,9 +12,9 @@
 
 namespace heddle {
 
-template <class Config>
+// Reads rows and cache (Val) of S.
+template <class S>
 struct AttentionSoftmax {
-  using S = AttentionShape<Config>;
   using Val = typename S::Val;
   using Codes = typename Val::Codes;
   using Value = typename Codes::Value;
@@ -25,7 +26,7 @@ struct AttentionSoftmax {
   float reference[S::kRowTiles][2];
   float sum[S::kRowTiles][2];  // of P, over the lane's tokens
   float inverse = 0x1p100f;    // what scales of V are multiplied with
-  AttentionValues<Config> values;
+  AttentionValues<S> values;
 
   __device__ __forceinline__ AttentionSoftmax() {
 #pragma unroll
@@ -66,11 +67,11 @@ struct AttentionSoftmax {
         }
       }
       values.add(tile, entries, p, group, g, t, lane);
-      values.add_excess(entries, p, tensor, group, t);
+      values.add_zero_points(entries, p, tensor, group, t);
     }
   }
 
-  // What the sum of V has in row tile n, tile m, register v.
+  // The output's element in row tile n, tile m, register v, before the division by the sum of P.
   __device__ __forceinline__ float value(int n, int m, int v) const {
     const float x = values.value(n, m, v);
     return Val::kScalesSums ? x * power_inverse(inverse) : x;
@@ -95,7 +96,7 @@ struct AttentionSoftmax {
         }
       }
       // The word of the last token's scale may also hold bytes that no one has written.
-      if (Val::kEntryBytes == 2 && left < S::kTile) {
+      if (Val::kEntryBytes == 2 && left < kAttentionTile) {
 #pragma unroll
         for (int octet = 0; octet < 4; ++octet)
           if (8 * octet + g >= left) scales[octet][0] = 0.0f;

@@ -1,4 +1,4 @@
-// O^T += V^T P^T of a warp: products of the values' codes, and what zero points add to them.
+// O^T += V^T P^T of a warp: the products of V's codes, and apart from them what zero points add.
 #pragma once
 
 #include "attention/query.cuh"
@@ -6,9 +6,9 @@
 
 namespace heddle {
 
-template <class Config>
+// Reads rows and cache (Val) of S.
+template <class S>
 struct AttentionValues {
-  using S = AttentionShape<Config>;
   using Val = typename S::Val;
   using Codes = typename Val::Codes;
   using Value = typename Codes::Value;
@@ -16,8 +16,9 @@ struct AttentionValues {
   static_assert(Val::kChunks % Val::kGroups == 0, "groups are whole chunks of 16 bytes");
 
   float out[S::kRowTiles][S::kDimTiles][4];
-  // What zero points add to every element of a group: of rows 2t and 2t+1, twice.
-  float excess[S::kRowTiles][Val::kGroups][4];
+  // What zero points add to every element of a group: zero points times P, of rows 2t and 2t+1,
+  // twice.
+  float zero_sums[S::kRowTiles][Val::kGroups][4];
 
   __device__ __forceinline__ AttentionValues() {
 #pragma unroll
@@ -25,7 +26,7 @@ struct AttentionValues {
 #pragma unroll
       for (int i = 0; i < 4 * S::kDimTiles; ++i) out[n][i / 4][i % 4] = 0.0f;
 #pragma unroll
-      for (int i = 0; i < 4 * Val::kGroups; ++i) excess[n][i / 4][i % 4] = 0.0f;
+      for (int i = 0; i < 4 * Val::kGroups; ++i) zero_sums[n][i / 4][i % 4] = 0.0f;
     }
   }
 
@@ -35,14 +36,14 @@ struct AttentionValues {
                                       int group, int g, int t, int lane) {
     constexpr int kDims = Codes::kDims;
     if constexpr (kDims == 1) {
-      const u32 first = tile + Val::place(lane % 16, 0);
+      const u32 first = tile + Val::tile_offset(lane % 16, 0);
 #pragma unroll
       for (int m = 0; m < S::kDimTiles; ++m) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           u32 v[4];  // chunk 2m: two octets, chunk 2m + 1: the same
           ldmatrix_x4_trans(
-              v, Val::chunk_place(first, 2 * m + lane / 16) + 16 * half * (16 * Val::kStride));
+              v, Val::chunk_offset(first, 2 * m + lane / 16) + 16 * half * (16 * Val::kStride));
           const u32 a[4] = {v[0], v[2], v[1], v[3]};
           multiply_half(m, half, a, p);
         }
@@ -50,12 +51,12 @@ struct AttentionValues {
     } else {
       constexpr int kChunkTiles = kDims / 2;
       constexpr int kGroupChunks = Val::kChunks / Val::kGroups;
-      const u32 first = tile + Val::place(lane, 0);
+      const u32 first = tile + Val::tile_offset(lane, 0);
       u32 scales[4];
 #pragma unroll
       for (int chunk = group * kGroupChunks; chunk < (group + 1) * kGroupChunks; ++chunk) {
         u32 v[4];  // the four octets
-        ldmatrix_x4_trans(v, Val::chunk_place(first, chunk));
+        ldmatrix_x4_trans(v, Val::chunk_offset(first, chunk));
         u32 pairs[4][kDims];
 #pragma unroll
         for (int octet = 0; octet < 4; ++octet) Codes::values(v[octet], pairs[octet]);
@@ -83,8 +84,8 @@ struct AttentionValues {
   }
   // Multiplies the code that means zero, as 16 equal rows, with the same rounded P by the tensor
   // core. A lane has zero points of tokens 2t and 2t+1 of each octet.
-  __device__ __forceinline__ void add_excess(u32 entries, const u32 (&p)[S::kRowTiles][4],
-                                             const TensorScale& tensor, int group, int t) {
+  __device__ __forceinline__ void add_zero_points(u32 entries, const u32 (&p)[S::kRowTiles][4],
+                                                  const TensorScale& tensor, int group, int t) {
     if constexpr (Codes::kInteger) {
       u32 zeros[4];
 #pragma unroll
@@ -105,7 +106,7 @@ struct AttentionValues {
                           zeros[2 * half + 1]};
 #pragma unroll
         for (int n = 0; n < S::kRowTiles; ++n)
-          MmaAmpere::mma16816(Value{}, excess[n][group], a, p[n][2 * half], p[n][2 * half + 1]);
+          MmaAmpere::mma16816(Value{}, zero_sums[n][group], a, p[n][2 * half], p[n][2 * half + 1]);
       }
     }
   }
@@ -115,7 +116,7 @@ struct AttentionValues {
 #pragma unroll
     for (int i = 0; i < 4 * S::kDimTiles; ++i) out[n][i / 4][i % 4] *= factor[i % 2];
 #pragma unroll
-    for (int i = 0; i < 4 * Val::kGroups; ++i) excess[n][i / 4][i % 4] *= factor[i % 2];
+    for (int i = 0; i < 4 * Val::kGroups; ++i) zero_sums[n][i / 4][i % 4] *= factor[i % 2];
   }
 
   // Row tile n, tile m, register v, without what P was divided by.
@@ -129,7 +130,7 @@ struct AttentionValues {
     if constexpr (Codes::kExponent != 0) {
       x = power_of_two<-Codes::kExponent>(x) * Codes::element_factor(2 * (m % kChunkTiles) + v / 2);
     }
-    if constexpr (Codes::kInteger) x -= excess[n][m / kGroupTiles][v % 2];
+    if constexpr (Codes::kInteger) x -= zero_sums[n][m / kGroupTiles][v % 2];
     return x;
   }
   // Elements that follow each other from dim(m, upper, g) on, upper first and then m, m a multiple

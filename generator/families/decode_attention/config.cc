@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/families/blocks_that_fit.h"
 #include "generator/families/kv_granularity.h"
 #include "generator/families/scale_type.h"
 #include "generator/families/shared_memory.h"
@@ -22,14 +23,29 @@ constexpr int kLeastStages = 2;
 constexpr int kStagesOfMany = 3;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
-constexpr int kMostTeam = 8;   // blocks of a cluster
-constexpr int kFewBlocks = 2;  // of an SM, as wide as serve long sequences
-// Up to this head_dim and number of groups registers hold two row tiles.
-constexpr int kRowTileDim = 128;
-constexpr int kRowTileGroups = 2;
-constexpr int kFewGroups = 4;
-// What an SM should have on its way, to reach the memory's rate at its latency.
+constexpr int kMostCluster = 8;  // blocks; CUDA lets every kernel have clusters of these
+constexpr int kWideBlocks = 2;   // of an SM; see has_wide()
+// Bytes of tiles that are in flight on an SM when the memory reaches its full rate.
 constexpr int kBytesInFlight = 96 * 1024;
+
+// Registers that a thread needs so that nothing spills, with heads of 128 elements. Those of 64
+// need fewer; of larger ones shared memory has room for two blocks at most. Found by compiling for
+// each number of blocks of an SM (__launch_bounds__ caps the registers). Again for all candidates:
+// build/release/tests/runtime/compile_weight_ops_test --gtest_filter='*CompileAttention*'
+struct RegisterNeed {
+  // Codes of at most 4 bits, with sums of one or two groups of scales.
+  static constexpr int kUsual = 128;
+  // Twice the copies of a tile that codes of 8 and 16 bits take, or the product of Q and K's scales
+  // per channel, or the sums of up to kSomeGroups groups of INT4 without zero points.
+  static constexpr int kMore = 168;
+  // A second row tile, or the sums of more groups.
+  static constexpr int kMost = 255;
+
+  static constexpr int kFewGroups = 2;
+  static constexpr int kSomeGroups = 4;
+  // The largest head whose two row tiles fit kMost.
+  static constexpr int kTwoRowTilesDim = 128;
+};
 
 device::KvCode code_of(KvDtype dtype) {
   switch (dtype) {
@@ -91,10 +107,11 @@ DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& ta
   config.query_len = spec.shape.query_len;
   config.log_sums = spec.log_sum_exp;
   config.dependent = has_dependent_launch(target);
-  config.most_team = is_hopper(target) ? kMostTeam : 1;
+  config.most_cluster = is_hopper(target) ? kMostCluster : 1;
   config.k = tensor_config(spec.kv.k, layout.k, spec);
   config.v = tensor_config(spec.kv.v, layout.v, spec);
-  const bool two_fit = spec.shape.head_dim <= kRowTileDim && most_groups(config) <= kRowTileGroups;
+  const bool two_fit = spec.shape.head_dim <= RegisterNeed::kTwoRowTilesDim &&
+                       most_groups(config) <= RegisterNeed::kFewGroups;
   config.row_tiles =
       two_fit ? std::min(kMostRowTiles,
                          static_cast<int>(device::ceil_div(config.rows(), device::kQueryTile)))
@@ -117,40 +134,54 @@ AttentionChoice filled(const DecodeAttentionConfig& given, const Target& target,
   const int useful = 1 + static_cast<int>(device::ceil_div(kBytesInFlight, in_flight));
   config.stages = std::min({fitting, std::max(3, useful), kMostStages});
   // Where an SM has many blocks, each takes at least two tiles per warp: a single block merges all
-  // the parts of an item.
-  config.least_share = (blocks_per_sm > 2 ? 2 : 1) * warps;
+  // partial results of a sequence and head.
+  config.least_block_tiles = (blocks_per_sm > 2 ? 2 : 1) * warps;
   return choice;
 }
 
-// INT4 without zero points whose sums of up to four groups, or Q with K's scales per channel, need
-// the 168 registers that twelve warps of an SM leave a thread.
-bool suits_twelve_warps(const DecodeAttentionSpec& spec, int groups) {
-  const auto is_int4 = [](const KvTensor& tensor) {
-    return tensor.dtype == KvDtype::kInt4 && tensor.symmetric;
-  };
-  const bool channel = spec.kv.k.granularity == KvGranularity::kChannel;
-  return is_int4(spec.kv.k) && is_int4(spec.kv.v) &&
-         (channel ? groups == 1 : groups > 1 && groups <= kFewGroups);
+bool is_plain_int4(const AttentionTensorConfig& tensor) {
+  return tensor.code == device::KvCode::kInt4 && !tensor.zeros;
 }
 
-// Blocks of four warps that an SM has registers for: 128 of a thread with 4, 168 with 3. Codes of 8
-// bits and sums of many groups take more.
-int most_blocks_per_sm(const DecodeAttentionSpec& spec, int row_tiles, int groups) {
-  if (row_tiles > 1) return 2;
-  if (groups > kRowTileGroups) return suits_twelve_warps(spec, groups) ? 3 : 2;
-  // Q and its product with scales.
-  if (spec.kv.k.granularity == KvGranularity::kChannel) return 3;
-  return std::max(kv_bits(spec.kv.k.dtype), kv_bits(spec.kv.v.dtype)) > 4 ? 3 : 4;
+bool scales_query(const DecodeAttentionConfig& c) {
+  return c.k.scale_use() == device::ScaleUse::kQuery;
 }
 
-// Whether blocks of twice as many warps, or half as many again, have been measured in place of
-// these, with the same warps to an SM.
-bool has_wide(const DecodeAttentionSpec& spec, const AttentionChoice& usual) {
-  if (usual.config.most_team == 1) return false;
-  if (usual.blocks_per_sm == 3) {
-    return suits_twelve_warps(spec, most_groups(usual.config)) && spec.window == 0;
+int thread_registers(const DecodeAttentionConfig& c) {
+  const int groups = most_groups(c);
+  if (c.row_tiles > 1) return RegisterNeed::kMost;
+  if (groups > RegisterNeed::kFewGroups) {
+    const bool fits = is_plain_int4(c.k) && is_plain_int4(c.v) && !scales_query(c) &&
+                      groups <= RegisterNeed::kSomeGroups;
+    return fits ? RegisterNeed::kMore : RegisterNeed::kMost;
   }
-  return usual.blocks_per_sm == 4 && kv_bits(spec.kv.k.dtype) == 4 && kv_bits(spec.kv.v.dtype) == 4;
+  const int bits = std::max(c.k.code_bits(), c.v.code_bits());
+  return bits > 4 || scales_query(c) ? RegisterNeed::kMore : RegisterNeed::kUsual;
+}
+
+// The most blocks of kUsualWarps warps whose threads an SM has these registers for.
+int blocks_by_registers(const Target& target, int registers) {
+  int blocks = 1;
+  while (register_budget(target, 32 * kUsualWarps, blocks + 1) >= registers) ++blocks;
+  return blocks;
+}
+
+// Wide blocks hold in kWideBlocks blocks the warps that an SM otherwise has in three or four: long
+// sequences then leave fewer partial results to merge, but a barrier waits for more warps. The cost
+// model would take them for every form of cache. They are candidates only for those that
+// `tools/bench-kv --groups main,variants` has found faster with them, on an H200: codes of 4 bits
+// in place of four blocks; INT4 with several groups, or K's scales per channel, in place of three.
+bool has_wide(const AttentionChoice& usual) {
+  const DecodeAttentionConfig& c = usual.config;
+  if (c.most_cluster == 1) return false;
+  if (usual.blocks_per_sm == 4) {
+    return c.k.code_bits() == 4 && c.v.code_bits() == 4;
+  }
+  const int groups = most_groups(c);
+  const bool measured_scales =
+      scales_query(c) ? groups == 1 : groups > 1 && groups <= RegisterNeed::kSomeGroups;
+  return usual.blocks_per_sm == 3 && is_plain_int4(c.k) && is_plain_int4(c.v) && measured_scales &&
+         c.logits.window == 0;
 }
 
 }  // namespace
@@ -158,7 +189,7 @@ bool has_wide(const DecodeAttentionSpec& spec, const AttentionChoice& usual) {
 std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
                                                const Target& target) {
   const DecodeAttentionConfig given = given_by(spec, target);
-  const int most_blocks = most_blocks_per_sm(spec, given.row_tiles, most_groups(given));
+  const int most_blocks = blocks_by_registers(target, thread_registers(given));
   std::vector<AttentionChoice> choices;
   const auto add = [&](const AttentionChoice& choice, int least_stages) {
     if (choice.config.stages < least_stages) return;
@@ -170,9 +201,9 @@ std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
     const AttentionChoice usual = filled(given, target, kUsualWarps, blocks);
     add(usual, blocks > 1 ? kStagesOfMany : kLeastStages);
     if (usual.config.stages < kStagesOfMany || !std::exchange(may_widen, false)) continue;
-    if (!has_wide(spec, usual)) continue;
-    const int warps = kUsualWarps * blocks / kFewBlocks;
-    add(filled(given, target, warps, kFewBlocks), usual.config.stages);
+    if (!has_wide(usual)) continue;
+    const int warps = kUsualWarps * blocks / kWideBlocks;
+    add(filled(given, target, warps, kWideBlocks), usual.config.stages);
   }
   for (const int warps : {2, 1}) add(filled(given, target, warps, 1), kLeastStages);
   return choices;

@@ -19,11 +19,10 @@ struct AttentionChoice {
   int blocks_per_sm;
 };
 
-// What a plan's kernels are chosen from: as many blocks of four warps as the registers are for and
-// shared memory has room for, fewer of them, and fewer warps; and blocks of more warps, which leave
-// fewer parts of a long sequence to merge, where these have been measured. Each has as many stages
-// as are useful and fit. Empty if two tiles do not fit in shared memory. Precondition:
-// refuse_attention_tensors() finds nothing.
+// The candidates of a plan: blocks of four warps, from as many of an SM as registers and shared
+// memory allow down to one; one block of two warps and of one; and wide blocks, where they have been
+// measured. Each has as many stages as are useful and fit. Empty if two tiles do not fit in shared
+// memory. Precondition: refuse_attention_tensors() finds nothing.
 std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
                                                const Target& target);
 

@@ -24,7 +24,7 @@ namespace {
 
 using device::DecodeAttentionConfig;
 using device::kAttentionTile;
-using device::kMostTeamSequences;
+using device::kMostClusterSequences;
 
 std::vector<Problem> problems_of(const DecodeAttentionSpec& attention, const Target& target) {
   const bool makes_sense = check_meaning(attention).empty();
@@ -110,15 +110,15 @@ std::vector<std::string> attention_reasons(const Plan& plan) {
   if (plan.kernels.size() > 1) {
     reasons.push_back(
         fmt::format("sequences that may have {} tokens: {} blocks of {} warps, which leave fewer "
-                    "parts to merge",
+                    "partial results to merge",
                     device::ceil_div(last.size_min, kAttentionTile) * kAttentionTile,
                     most_blocks(plan, last), config_of<DecodeAttentionConfig>(last).warps));
   }
-  if (config.most_team > 1 && first.blocks_per_sm > 1) {
+  if (config.most_cluster > 1 && first.blocks_per_sm > 1) {
     reasons.push_back(
         fmt::format("few short sequences, {} at most: each head of one to a cluster of up to {} "
                     "blocks, which add in shared memory",
-                    kMostTeamSequences, config.most_team));
+                    kMostClusterSequences, config.most_cluster));
   }
   return reasons;
 }
@@ -132,7 +132,7 @@ class DecodeAttention final : public Family {
     return problems_of(spec.decode_attention(), target);
   }
 
-  // Teams end and pairs begin with long sequences.
+  // From the first long sequence on blocks work in pairs, and clusters take no whole problems.
   std::vector<std::int64_t> steps(const Plan& plan, const MRange& sizes) const override {
     if (!is_hopper(plan.target) || sizes.max < kFirstLongSequence) return {sizes.max};
     return {kFirstLongSequence - 1, sizes.max};
@@ -157,7 +157,8 @@ class DecodeAttention final : public Family {
     return kernels;
   }
 
-  // The kernels of a plan keep their parts at the same places of one workspace.
+  // The kernels of a plan have the slots of their partial results at the same places of one
+  // workspace.
   void complete(const Plan& plan, PlannedKernel& candidate) const override {
     DecodeAttentionConfig config = config_of<DecodeAttentionConfig>(candidate);
     config.most_blocks = most_blocks(plan, candidate);

@@ -10,22 +10,22 @@
 
 namespace heddle {
 
-// From so many tiles of a sequence on pairs of blocks take parts.
+// Sequences of this many KV tiles are long: neighbouring blocks then work in pairs.
 inline constexpr int kLongTiles = 256;
 // The first length that has them.
 inline constexpr std::int64_t kFirstLongSequence =
     std::int64_t{device::kAttentionTile} * (kLongTiles - 1) + 1;
 
+// In the words of templates/README.md: a problem is a sequence and a work head.
 struct AttentionSchedule {
-  std::int64_t tiles_of_sequence;
-  std::int64_t
-      items;  // of a sequence and a head of K and V, as many rows of queries as blocks take
+  std::int64_t sequence_tiles;
+  std::int64_t problems;
   std::int64_t blocks;
-  int cluster;  // blocks of a team or of a pair
-  bool teams;   // each takes an item; else blocks, or pairs of them, take equal parts of all tiles
+  int cluster;          // blocks of a cluster
+  bool whole_problems;  // a cluster takes one problem; else clusters take equal runs of all tiles
 };
 
-// By the lengths that the sequences may have at most. Allocates nothing.
+// For sequences that all are as long as the launch allows. Allocates nothing.
 AttentionSchedule attention_schedule(const Target& target,
                                      const device::DecodeAttentionConfig& config, int blocks_per_sm,
                                      const LaunchSize& size) noexcept;

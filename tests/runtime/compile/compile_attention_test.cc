@@ -89,7 +89,9 @@ TEST_P(CompileAttention, WithoutSpills) {
 TEST(CompileAttentionCandidates, WithoutSpills) {
   const Target target = target_from_name("h200");
   std::vector<Source> sources;
-  for (const char* kv : {R"("dtype":"int4")", R"("dtype":"int8")", R"("dtype":"fp16")"}) {
+  for (const char* kv : {R"("dtype":"int4")", R"("dtype":"int8")", R"("dtype":"fp16")",
+                         R"("dtype":"int4","granularity":"group","group_size":32)",
+                         R"("dtype":"int4","k":{"granularity":"channel","group_size":64})"}) {
     const Plan plan = resolve(attention_spec(kv, "", {32, 8, 128, 1}, false), target);
     const std::vector<Candidate> all = all_candidates(plan, {1, plan.kernels.back().size_max});
     const std::size_t step = every_kernel() ? 1 : 2;
