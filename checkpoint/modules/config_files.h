@@ -18,7 +18,7 @@ struct ConfigFiles {
   std::string hf_quant_config_place{};  // paths of these two
   std::string quantize_config_place{};
 
-  ModelConfigTexts texts() const { return {config, hf_quant_config, quantize_config}; }
+  ModelConfigTexts texts() const { return {{}, config, hf_quant_config, quantize_config}; }
 };
 
 // Where a checkpoint's config.json lies: in the folder, or beside the file.

@@ -322,9 +322,4 @@ ModelSize model_size(const Model& model, const Model& cache, const Target& targe
   return size.finish();
 }
 
-ModelSize model_size(const Model& model, const Model& cache, const Target& target,
-                     const ModelLoad& load) {
-  return model_size(model, cache, target, load, TunedTables::shipped());
-}
-
 }  // namespace heddle

@@ -56,10 +56,6 @@ void add(const std::vector<std::string>& reasons, Plan& plan) {
 
 }  // namespace
 
-Plan resolve(const Spec& spec, const Target& target) {
-  return resolve(spec, target, TunedTables::shipped());
-}
-
 Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables) {
   check_target(target);
   Plan plan;

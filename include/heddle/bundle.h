@@ -2,8 +2,7 @@
 //
 // A Runtime takes a bundle as a read-only layer of its cache (RuntimeOptions::cache_dir);
 // docs/deployment.md says how one is shipped, docs/formats.md what its bytes are.
-#ifndef HEDDLE_BUNDLE_H_
-#define HEDDLE_BUNDLE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -52,9 +51,8 @@ struct BundledKernel {
   bool has_source = false;
 };
 
-// An entry that cannot be read; a Runtime does without it.
 struct DamagedKernel {
-  std::string key;  // as BundledKernel::key
+  std::string key;  // of an entry that cannot be read, which a Runtime does without
   std::string why;
 };
 
@@ -70,5 +68,3 @@ struct BundleContents {
 HEDDLE_EXPORT BundleContents read_bundle(const std::string& path);
 
 }  // namespace heddle
-
-#endif  // HEDDLE_BUNDLE_H_

@@ -2,8 +2,7 @@
 //
 // docs/checkpoints.md says which checkpoints are read and how an engine uses this. Needs no GPU and
 // makes no CUDA call; heddle/uploader.h brings what is packed to a device.
-#ifndef HEDDLE_CHECKPOINT_H_
-#define HEDDLE_CHECKPOINT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "heddle/export.h"
+#include "heddle/model.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -39,9 +39,8 @@ enum class TensorType {
   kF64
 };
 
-// Bytes of one element.
 HEDDLE_EXPORT int bytes_of(TensorType type) noexcept;
-// The type's name in safetensors files: "F8_E4M3", "BF16" ...
+// The name in safetensors files: "F8_E4M3", "BF16" ...
 HEDDLE_EXPORT std::string_view to_string(TensorType type) noexcept;
 
 // Shell patterns for the names of tensors, or of modules: a module's name means all inside of it.
@@ -50,8 +49,8 @@ struct TensorChoice {
   std::vector<std::string> skip;  // left out
 };
 
-// One of several GPUs that share a model by tensor parallelism: matrices that make heads or inner
-// features are split along N, those that take them along K.
+// One of several GPUs that share a model: matrices that make heads or inner features are split
+// along N, those that take them along K.
 struct TensorParallel {
   static constexpr std::int64_t kMostSize = 1024;
 
@@ -59,33 +58,15 @@ struct TensorParallel {
   std::int64_t size = 1;  // of GPUs, up to kMostSize
 };
 
-struct CheckpointOptions {
+struct CheckpointOptions : ModelOptions {
   // Path of the model's config.json. Empty: that beside the tensors. A quantiser's own file beside
   // it is read, too.
   std::string config;
-  // q_proj, k_proj and v_proj are one layer, qkv_proj; gate_proj and up_proj are gate_up_proj.
+  // q_proj, k_proj and v_proj are one layer, qkv_proj; gate_proj and up_proj are gate_up_proj,
+  // which `gated` needs.
   bool fuse = true;
   TensorChoice choice;
   TensorParallel parallel;
-  // The engine rotates activations where the config asks for it, which Heddle does not do and
-  // refuses otherwise.
-  bool engine_rotates = false;
-  // Layers of a gate_proj and an up_proj are packed for kernels with epilogue.gated and the
-  // config's activation. Needs `fuse`. Layers of which the config does not say so stay as they are,
-  // with a note.
-  bool gated = false;
-  // Dense linear layers that are not quantised, lm_head and routers among them, are packed, too, as
-  // the 16 bits that they are. A tied head is a layer of its own. Of model types that
-  // docs/models.md lists.
-  bool dense = false;
-  // 8 or 4: lm_head is quantised to so many bits, as docs/checkpoints.md says. 0: it is packed as
-  // it is, or not at all.
-  int lm_head_bits = 0;
-  // 16: all activations have 16 bits. 0: what the config says, where a kernel does it; notes()
-  // tell.
-  int activation_bits = 0;
-  // Target::arch() of the GPU, which decides where activations have 8 bits; 0: not known, any.
-  int arch = 0;
 };
 
 // A tensor as it is packed or copied: row-major, little-endian, without padding.
@@ -109,16 +90,14 @@ struct CheckpointLayer {
   Spec spec;                          // a gemm; of one matrix
   // Experts of one tensor, whose packed weights follow each other. 1: the layer is one matrix.
   std::int64_t matrices = 1;
-  // U8 [weight_layout(spec.gemm()).total_bytes], of experts [matrices, total_bytes]:
-  // GemmArgs::weights.
+  // GemmArgs::weights: U8 [weight_layout(spec.gemm()).total_bytes], of experts [matrices, ...].
   CheckpointTensor packed;
   int layout_version = 1;  // what an engine that stores the bytes stores with them
-  // I32 [K], where the spec has activation.act_order: GemmArgs::permutation.
+  // What GemmArgs takes by these names, where the spec has it: permutation is I32 [K]; bias [N] or
+  // [matrices, N] and pre_scale [K] have the checkpoint's type, to be converted where GemmArgs
+  // wants another one.
   std::optional<CheckpointTensor> permutation;
-  // Where the spec has epilogue.bias: GemmArgs::bias, [N] or [matrices, N], in the checkpoint's
-  // type: convert it where GemmArgs wants another one.
   std::optional<CheckpointTensor> bias;
-  // [K], where the spec has activation.pre_scale: GemmArgs::pre_scale. Its type likewise.
   std::optional<CheckpointTensor> pre_scale;
   // F32 [1], where the scale of 8-bit activations is static: GemmArgs::x_scales and
   // RowTransformArgs::tensor_scale. Of fused parts the largest.
@@ -167,9 +146,8 @@ class HEDDLE_EXPORT CheckpointReader {
 
   // `path`: a folder, a .safetensors file, or a model.safetensors.index.json. Reads headers, and of
   // tensors what specs depend on.
-  // A file that `heddle repack` wrote gives the layers, specs and bytes that it was packed from.
-  // Its metadata says all: options are left at their defaults or equal those of the file, but
-  // `parallel` and `engine_rotates`, which must be given again.
+  // A file that `heddle repack` wrote gives the layers, specs and bytes that it was packed from:
+  // options have their defaults or equal the file's, but `parallel` and `engine_rotates` are given.
   // Throws, with the reason,
   // - Error(kFile, "checkpoint.*") for files that are missing, damaged or contradict each other;
   // - Error(kSpec) for a config that is none;
@@ -183,11 +161,9 @@ class HEDDLE_EXPORT CheckpointReader {
   //   "checkpoint.packed_options", "model.activations", "path.null_byte".
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
-  // Ascending by name.
+  // All ascend by name. Tensors: all that is neither skipped nor part of a layer.
   const std::vector<CheckpointLayer>& layers() const noexcept;
-  // All that is neither skipped nor part of a layer, as the checkpoint has it; ascending by name.
   const std::vector<CheckpointTensor>& tensors() const noexcept;
-  // Ascending by name.
   const std::vector<UnservedLayer>& unserved() const noexcept;
   // What a user should know: which layers were not fused and why, for one.
   const std::vector<std::string>& notes() const noexcept;
@@ -224,5 +200,3 @@ class HEDDLE_EXPORT CheckpointReader {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_CHECKPOINT_H_

@@ -1,14 +1,13 @@
 // Device memory that a launch takes: where it begins and how many bytes it has.
-#ifndef HEDDLE_DEVICE_MEMORY_H_
-#define HEDDLE_DEVICE_MEMORY_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace heddle {
 
-// Memory that a kernel reads. Null and 0 for what the spec does not ask for. A launch refuses
-// memory with fewer bytes than the kernel reads of it; more do no harm.
+// Memory that a kernel reads, at least as many bytes as it does; null and 0 where the spec has
+// none.
 struct DeviceInput {
   const void* data = nullptr;
   std::size_t bytes = 0;
@@ -28,8 +27,7 @@ constexpr std::size_t device_bytes_of(std::size_t count) noexcept {
   return count <= SIZE_MAX / sizeof(T) ? count * sizeof(T) : 0;
 }
 
-// `count` elements of type T from `pointer` on, as in device_input(lengths, sequences). Memory
-// without a type is DeviceInput{pointer, bytes}.
+// `count` elements of type T from `pointer` on, as in device_input(lengths, sequences).
 template <class T>
 constexpr DeviceInput device_input(const T* pointer, std::size_t count) noexcept {
   return {pointer, device_bytes_of<T>(count)};
@@ -40,5 +38,3 @@ constexpr DeviceOutput device_output(T* pointer, std::size_t count) noexcept {
 }
 
 }  // namespace heddle
-
-#endif  // HEDDLE_DEVICE_MEMORY_H_

@@ -1,6 +1,5 @@
 // DType: the types of X, Y and scales.
-#ifndef HEDDLE_DTYPE_H_
-#define HEDDLE_DTYPE_H_
+#pragma once
 
 #include "heddle/export.h"
 
@@ -18,5 +17,3 @@ constexpr bool is_byte(DType dtype) noexcept {
 }
 
 }  // namespace heddle
-
-#endif  // HEDDLE_DTYPE_H_

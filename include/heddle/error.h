@@ -1,6 +1,5 @@
 // Errors: every failure that Heddle reports to a caller is one heddle::Error.
-#ifndef HEDDLE_ERROR_H_
-#define HEDDLE_ERROR_H_
+#pragma once
 
 #include <stdexcept>
 #include <string>
@@ -60,5 +59,3 @@ class HEDDLE_EXPORT Error : public std::runtime_error {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_ERROR_H_

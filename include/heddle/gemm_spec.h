@@ -1,6 +1,5 @@
 // GemmSpec: Y[M, N] = X[M, K] * W[N, K]^T, what is done to Y, and how.
-#ifndef HEDDLE_GEMM_SPEC_H_
-#define HEDDLE_GEMM_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -119,5 +118,3 @@ struct GemmSpec {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_GEMM_SPEC_H_

@@ -13,8 +13,7 @@
  *   heddle/c/model.h       from a model's config.json to specs
  *   heddle/c/weights.h     packing weights and quantising K and V on the host
  *   heddle/c/checkpoint.h  checkpoints as packed weights, on the host and on the device */
-#ifndef HEDDLE_HEDDLE_H_
-#define HEDDLE_HEDDLE_H_
+#pragma once
 
 #include "heddle/c/base.h"
 #include "heddle/c/checkpoint.h"
@@ -24,9 +23,7 @@
 #include "heddle/c/weights.h"
 #include "heddle/export.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HEDDLE_C_BEGIN
 
 /* `level`: 0 debug, 1 info, 2 warning, 3 error. Called from any thread, one call at a time; the
  * text lives for the call. */
@@ -48,62 +45,55 @@ typedef struct heddle_runtime_options {
 
 /* Sets `struct_size` and every default: the cache folder is $HEDDLE_CACHE, else
  * $XDG_CACHE_HOME/heddle, else ~/.cache/heddle, else memory only; 1 GiB; not strict. */
-HEDDLE_EXPORT heddle_status heddle_runtime_options_init(heddle_runtime_options* options,
-                                                        size_t struct_size);
+HEDDLE_CALL heddle_runtime_options_init(heddle_runtime_options* options, size_t struct_size);
 
 /* `options` may be null: the defaults. Loads no library and touches no file. */
-HEDDLE_EXPORT heddle_status heddle_runtime_create(const heddle_runtime_options* options,
-                                                  heddle_runtime** runtime);
+HEDDLE_CALL heddle_runtime_create(const heddle_runtime_options* options, heddle_runtime** runtime);
 HEDDLE_EXPORT void heddle_runtime_destroy(heddle_runtime* runtime);
 
 /* Files of tuned tables, "first.json:second.json", as RuntimeOptions::tuned_tables; without this
  * call, or for an empty list, $HEDDLE_TUNED. They are read for the first kernel that is planned;
  * after that this call is an error. */
-HEDDLE_EXPORT heddle_status heddle_runtime_set_tuned_tables(heddle_runtime* runtime,
-                                                            const char* list, size_t list_length);
+HEDDLE_CALL heddle_runtime_set_tuned_tables(heddle_runtime* runtime, const char* list,
+                                            size_t list_length);
 
-/* What the process did with kernels since it started, of all runtimes, as JSON: {"cache_hits",
- * "cache_misses", "compilations", "compile_seconds", "kernels_loaded", "launches": {kernel:
- * number}}. Writes at most `capacity` bytes and no zero behind them; *length is that of the whole
- * text, which grows from call to call. */
-HEDDLE_EXPORT heddle_status heddle_statistics_json(char* text, size_t capacity, size_t* length);
+/* statistics_to_json() of heddle/statistics.h. Writes at most `capacity` bytes and no zero behind
+ * them; *length is that of the whole text, which grows from call to call. */
+HEDDLE_CALL heddle_statistics_json(char* text, size_t capacity, size_t* length);
 
-/* *has_device: 1 if libcuda is there and has a device, else 0, and the reason is the message. */
-HEDDLE_EXPORT heddle_status heddle_runtime_has_device(heddle_runtime* runtime, int32_t* has_device);
+/* 1 if libcuda is there and has a device, else 0, and the reason is the message. */
+HEDDLE_CALL heddle_runtime_has_device(heddle_runtime* runtime, int32_t* has_device);
 
 /* Compiles or finds, and loads, in the current context; without one, in the primary context of
  * device 0. For use on `stream` (a CUstream or cudaStream_t): while that is being captured only
  * what was prepared is served, a miss is HEDDLE_ERROR_MISSING, and the capture stays valid. */
-HEDDLE_EXPORT heddle_status heddle_kernel_create(heddle_runtime* runtime, const char* spec,
-                                                 size_t spec_length, void* stream,
-                                                 heddle_kernel** kernel);
+HEDDLE_CALL heddle_kernel_create(heddle_runtime* runtime, const char* spec, size_t spec_length,
+                                 void* stream, heddle_kernel** kernel);
 /* As above, for a plan that was made for the device at hand. It is not kept. */
-HEDDLE_EXPORT heddle_status heddle_kernel_load(heddle_runtime* runtime, const heddle_plan* plan,
-                                               heddle_kernel** kernel);
+HEDDLE_CALL heddle_kernel_load(heddle_runtime* runtime, const heddle_plan* plan,
+                               heddle_kernel** kernel);
 HEDDLE_EXPORT void heddle_kernel_destroy(heddle_kernel* kernel);
 
 /* All kernels of a model, in parallel; the runtime keeps them, so that heddle_kernel_create()
  * neither compiles nor loads any of them later. `progress` may be null. */
-HEDDLE_EXPORT heddle_status heddle_prepare(heddle_runtime* runtime, const heddle_text* specs,
-                                           size_t spec_count, heddle_progress_callback progress,
-                                           void* user);
+HEDDLE_CALL heddle_prepare(heddle_runtime* runtime, const heddle_text* specs, size_t spec_count,
+                           heddle_progress_callback progress, void* user);
 
 /* From here on nothing more is compiled or loaded, but for what is being made: what is not ready
  * then is HEDDLE_ERROR_MISSING. */
-HEDDLE_EXPORT heddle_status heddle_runtime_seal(heddle_runtime* runtime);
+HEDDLE_CALL heddle_runtime_seal(heddle_runtime* runtime);
 
 /* Starts making a kernel in the background. The context must live until it is ready. */
-HEDDLE_EXPORT heddle_status heddle_request_create(heddle_runtime* runtime, const char* spec,
-                                                  size_t spec_length, heddle_request** request);
+HEDDLE_CALL heddle_request_create(heddle_runtime* runtime, const char* spec, size_t spec_length,
+                                  heddle_request** request);
 HEDDLE_EXPORT void heddle_request_destroy(heddle_request* request);
 /* *ready: 1 once making it has ended, well or not. */
-HEDDLE_EXPORT heddle_status heddle_request_ready(heddle_request* request, int32_t* ready);
+HEDDLE_CALL heddle_request_ready(heddle_request* request, int32_t* ready);
 /* Waits for the kernel; fails as making it failed. */
-HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_kernel** kernel);
+HEDDLE_CALL heddle_request_wait(heddle_request* request, heddle_kernel** kernel);
 /* What to launch on `stream` now: the kernel once it is ready, until then a prepared one that
  * computes the same, else HEDDLE_ERROR_MISSING. The streams of a capture all get the same one. */
-HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
-                                                  heddle_kernel** kernel);
+HEDDLE_CALL heddle_request_kernel(heddle_request* request, void* stream, heddle_kernel** kernel);
 
 /* Numbers of tokens, both inclusive. */
 typedef struct heddle_m_range {
@@ -111,18 +101,13 @@ typedef struct heddle_m_range {
   int64_t last;
 } heddle_m_range;
 
-/* These sizes first: as heddle_prepare(), but returns once launches with an M of `urgent` (a range
- * for each spec, or one for all) have their final kernels. Other M are served, if need be by a
- * general kernel, and get theirs from the background: ask heddle_kernel_create(), or
- * heddle_request_kernel(), before each launch. Two runs may round sums differently. One workspace
- * does for both. Ranges of another number and without an M of their spec are HEDDLE_ERROR_USAGE,
- * "runtime.urgent". The context must live until nothing more is made. */
-HEDDLE_EXPORT heddle_status heddle_preparation_create(heddle_runtime* runtime,
-                                                      const heddle_text* specs, size_t spec_count,
-                                                      const heddle_m_range* urgent,
-                                                      size_t urgent_count,
-                                                      heddle_progress_callback progress, void* user,
-                                                      heddle_preparation** preparation);
+/* Runtime::prepare() with urgent ranges of M, one for each spec or one for all: returns once these
+ * have their final kernels. Other M are served meanwhile, if need be by a general kernel: ask
+ * heddle_kernel_create(), or heddle_request_kernel(), before each launch. */
+HEDDLE_CALL heddle_preparation_create(heddle_runtime* runtime, const heddle_text* specs,
+                                      size_t spec_count, const heddle_m_range* urgent,
+                                      size_t urgent_count, heddle_progress_callback progress,
+                                      void* user, heddle_preparation** preparation);
 /* The background goes on without it. */
 HEDDLE_EXPORT void heddle_preparation_destroy(heddle_preparation* preparation);
 
@@ -133,27 +118,22 @@ typedef struct heddle_preparation_info {
   int32_t ended;    /* 1: nothing more is made, well or not */
   int32_t reserved; /* 0 */
 } heddle_preparation_info;
-HEDDLE_EXPORT heddle_status heddle_preparation_get(const heddle_preparation* preparation,
-                                                   heddle_preparation_info* info);
+HEDDLE_CALL heddle_preparation_get(const heddle_preparation* preparation,
+                                   heddle_preparation_info* info);
 
 /* Waits until nothing more is made; fails as making the first kernel that failed did. */
-HEDDLE_EXPORT heddle_status heddle_preparation_wait(const heddle_preparation* preparation);
-/* Begins no further compilation. Specs that are not ready are served as they were, and waiting for
- * them is HEDDLE_ERROR_CANCELLED, "runtime.cancelled". */
-HEDDLE_EXPORT heddle_status heddle_preparation_cancel(heddle_preparation* preparation);
+HEDDLE_CALL heddle_preparation_wait(const heddle_preparation* preparation);
+/* Preparation::cancel(): begins no further compilation. */
+HEDDLE_CALL heddle_preparation_cancel(heddle_preparation* preparation);
 
 /* The request of spec number `spec`: its kernels until it is ready, and then. */
-HEDDLE_EXPORT heddle_status heddle_request_of_preparation(const heddle_preparation* preparation,
-                                                          size_t spec, heddle_request** request);
+HEDDLE_CALL heddle_request_of_preparation(const heddle_preparation* preparation, size_t spec,
+                                          heddle_request** request);
 
 /* Bytes of workspace: for a gemm and a moe those of a launch with this m, for other kernels the
- * most of any launch; 0 if it needs none. The caller sets a workspace to zero once; every launch
- * leaves it ready for the next one. Launches that run one after another may share one; those that
- * may run at the same time need their own. */
-HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
-                                                          size_t* bytes);
-HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
-                                                              size_t* bytes);
+ * most of any launch; 0 if it needs none. Set it to zero once; Kernel says which launches may share one. */
+HEDDLE_CALL heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m, size_t* bytes);
+HEDDLE_CALL heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel, size_t* bytes);
 typedef struct heddle_gemm_args {
   size_t struct_size; /* sizeof(heddle_gemm_args) */
   int64_t m;
@@ -183,25 +163,21 @@ typedef struct heddle_weight_source {
   heddle_input permutation; /* [K] int32 */
 } heddle_weight_source;
 
-/* "Read early": from sm_90 on maybe before the kernels before this one in the stream have ended, so
- * that none that may still run writes it. All enqueue on `stream`, in the current context, which
- * must be of the kernel's device. They allocate nothing, take no lock, do not synchronise and may
- * be captured. Nothing is launched if they fail: for a kernel of another operation, for memory that
- * is missing, unexpected, misaligned or smaller than what the kernel uses of it. */
-HEDDLE_EXPORT heddle_status heddle_launch_gemm(const heddle_kernel* kernel,
-                                               const heddle_gemm_args* args, void* stream);
+/* Launches enqueue on `stream`, allocate nothing, do not synchronise, may be captured, and refuse
+ * what OperationKernel (heddle/kernel.h) says. "Read early": from sm_90 on maybe before the kernels
+ * before this one in the stream have ended, so that none that may still run writes it. */
+HEDDLE_CALL heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_args* args,
+                               void* stream);
 /* `w`: [N, K] of the spec's output dtype. */
-HEDDLE_EXPORT heddle_status heddle_launch_dequantize(const heddle_kernel* kernel,
-                                                     const heddle_weight_source* source,
-                                                     heddle_output w, void* stream);
+HEDDLE_CALL heddle_launch_dequantize(const heddle_kernel* kernel,
+                                     const heddle_weight_source* source, heddle_output w,
+                                     void* stream);
 /* `packed`: heddle_packed_bytes() of the spec. */
-HEDDLE_EXPORT heddle_status heddle_launch_repack(const heddle_kernel* kernel,
-                                                 const heddle_weight_source* source,
-                                                 heddle_output packed, void* stream);
+HEDDLE_CALL heddle_launch_repack(const heddle_kernel* kernel, const heddle_weight_source* source,
+                                 heddle_output packed, void* stream);
 /* `w`: [N, K] of the spec's input dtype. */
-HEDDLE_EXPORT heddle_status heddle_launch_quantize_weight(const heddle_kernel* kernel,
-                                                          heddle_input w, heddle_output packed,
-                                                          void* stream);
+HEDDLE_CALL heddle_launch_quantize_weight(const heddle_kernel* kernel, heddle_input w,
+                                          heddle_output packed, void* stream);
 
 /* One of the tensors of a key-value cache. Null and 0 for what the spec does not ask for. */
 typedef struct heddle_kv_tensor {
@@ -242,10 +218,9 @@ typedef struct heddle_kv_append_args {
   heddle_input q_norm; /* the same of Q's heads */
 } heddle_kv_append_args;
 
-/* As above: K and V of new tokens into the cache, and their Q, ready for attention, to q_out. */
-HEDDLE_EXPORT heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
-                                                    const heddle_kv_append_args* args,
-                                                    void* stream);
+/* K and V of new tokens into the cache, and their Q, ready for attention, to q_out. */
+HEDDLE_CALL heddle_launch_kv_append(const heddle_kernel* kernel, const heddle_kv_append_args* args,
+                                    void* stream);
 
 typedef struct heddle_decode_attention_args {
   size_t struct_size;   /* sizeof(heddle_decode_attention_args) */
@@ -261,9 +236,8 @@ typedef struct heddle_decode_attention_args {
 } heddle_decode_attention_args;
 
 /* As above: attention of the last tokens of each sequence over the cache. */
-HEDDLE_EXPORT heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
-                                                           const heddle_decode_attention_args* args,
-                                                           void* stream);
+HEDDLE_CALL heddle_launch_decode_attention(const heddle_kernel* kernel,
+                                           const heddle_decode_attention_args* args, void* stream);
 
 typedef struct heddle_row_transform_args {
   size_t struct_size; /* sizeof(heddle_row_transform_args) */
@@ -279,26 +253,23 @@ typedef struct heddle_row_transform_args {
   /* Where Y has 8 bits; null where the spec has none of it. */
   heddle_input pre_scale;    /* [columns] of the input's dtype, as weight */
   heddle_input tensor_scale; /* one FP32, aligned to 4 bytes; with granularity tensor */
-  heddle_output scales;      /* heddle_row_scale_bytes() of them are written: with token [m] FP32,
-                                with group a matrix, G = ceil(columns / 128): row_major
-                                [m][scale_stride >= G]; column_major [G][scale_stride >= m] FP32 or
-                                [ceil(G / 4)][scale_stride >= m] words of four e8m0 scales */
+  heddle_output scales;      /* heddle_row_scale_bytes() are written: with token [m] FP32, with
+                                group a matrix of G = ceil(columns / 128) groups, see ScaleLayout */
   int64_t scale_stride;      /* of groups; column_major: a multiple of 4. 0: G, or m rounded up */
   heddle_output zero_points; /* [m] int32; with symmetric false */
 } heddle_row_transform_args;
 
 /* Bytes of `scales` for m rows, at most shape.m's largest, and a scale_stride, which is refused as
  * a launch refuses it; 0 where no scales are written. Needs no device. */
-HEDDLE_EXPORT heddle_status heddle_row_scale_bytes(const char* spec, size_t spec_length, int64_t m,
-                                                   int64_t scale_stride, size_t* bytes);
+HEDDLE_CALL heddle_row_scale_bytes(const char* spec, size_t spec_length, int64_t m,
+                                   int64_t scale_stride, size_t* bytes);
 
 /* As above: a norm, or an activation and a gate, of each row, in 16 or 8 bits. */
-HEDDLE_EXPORT heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
-                                                        const heddle_row_transform_args* args,
-                                                        void* stream);
+HEDDLE_CALL heddle_launch_row_transform(const heddle_kernel* kernel,
+                                        const heddle_row_transform_args* args, void* stream);
 
 typedef struct heddle_moe_args {
-  size_t struct_size;   /* sizeof(heddle_moe_args) */
+  size_t struct_size;
   int64_t tokens;       /* in the range of shape.tokens; 0: nothing is launched */
   heddle_input x;       /* [tokens][hidden] of the activation's dtype */
   heddle_input gate_up; /* packed weights of one local expert after the other, as of the gemms of
@@ -316,11 +287,7 @@ typedef struct heddle_moe_args {
 } heddle_moe_args;
 
 /* As above: a layer of experts. */
-HEDDLE_EXPORT heddle_status heddle_launch_moe(const heddle_kernel* kernel,
-                                              const heddle_moe_args* args, void* stream);
+HEDDLE_CALL heddle_launch_moe(const heddle_kernel* kernel, const heddle_moe_args* args,
+                              void* stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* HEDDLE_HEDDLE_H_ */
+HEDDLE_C_END

@@ -1,6 +1,5 @@
 // What an engine uses: from a JSON spec to a kernel that runs. heddle/inspect.hpp has the rest.
-#ifndef HEDDLE_HEDDLE_HPP_
-#define HEDDLE_HEDDLE_HPP_
+#pragma once
 
 #include "heddle/bundle.h"
 #include "heddle/checkpoint.h"
@@ -19,5 +18,3 @@
 #include "heddle/uploader.h"
 #include "heddle/version.h"
 #include "heddle/weights.h"
-
-#endif  // HEDDLE_HEDDLE_HPP_

@@ -1,7 +1,6 @@
 // Kernel: a loaded operation. The handle of its operation, which is made from it, launches for
 // every M of the spec (heddle/operations.h).
-#ifndef HEDDLE_KERNEL_H_
-#define HEDDLE_KERNEL_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -69,5 +68,3 @@ class HEDDLE_EXPORT OperationKernel {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_KERNEL_H_

@@ -1,9 +1,7 @@
 // The tensors of a key-value cache: how many bytes each has, and where everything lies in them.
 //
-// docs/kv-caches-and-attention.md describes the bytes. All functions are pure and may be called
-// from any thread.
-#ifndef HEDDLE_KV_CACHE_H_
-#define HEDDLE_KV_CACHE_H_
+// docs/kv-caches-and-attention.md describes the bytes. All functions are pure.
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -64,8 +62,6 @@ struct KvTokenBytes {
 };
 HEDDLE_EXPORT KvTokenBytes kv_token_bytes(const KvCacheLayout& layout) noexcept;
 
-// Quantising K and V on the host, with the bits that kv_append writes, and back; FP32 arithmetic.
-
 // Given for all of K, or of V: with the granularity tensor the scale and, where it is not
 // symmetric, the zero point in units of codes; with NVFP4 the factor of the groups' scales.
 struct KvGivenScale {
@@ -83,9 +79,9 @@ struct KvToken {
 // Tokens that are quantised together: group_size with scales per channel, else one.
 HEDDLE_EXPORT int kv_block_tokens(const KvTensor& tensor) noexcept;
 
-// `values`: [kv_block_tokens()][heads][head_dim]. Precondition of both: `tensor` is complete, as
-// Spec::kv() has it. With scales per channel kv_append rounds K to the activation's type before;
-// this does not.
+// K or V to the bits that kv_append writes, in FP32 arithmetic on the host, and back. `values`:
+// [kv_block_tokens()][heads][head_dim]. Precondition: `tensor` is complete, as Spec::kv() has it.
+// With scales per channel kv_append rounds K to the activation's type before; this does not.
 HEDDLE_EXPORT KvToken quantize_kv(const KvTensor& tensor, int heads, int head_dim,
                                   const float* values, const KvGivenScale& given = {});
 // What the codes stand for; a product with the scale is rounded once, to FP32.
@@ -94,5 +90,3 @@ HEDDLE_EXPORT std::vector<float> dequantize_kv(const KvTensor& tensor, int heads
                                                const KvGivenScale& given = {});
 
 }  // namespace heddle
-
-#endif  // HEDDLE_KV_CACHE_H_

@@ -2,8 +2,7 @@
 //
 // docs/kv-caches-and-attention.md describes the tensors byte by byte; heddle/kv_cache.h computes
 // their sizes.
-#ifndef HEDDLE_KV_SPEC_H_
-#define HEDDLE_KV_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -128,5 +127,3 @@ struct DecodeAttentionSpec {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_KV_SPEC_H_

@@ -1,6 +1,5 @@
 // Model: from a Hugging Face config.json to the specs of every kernel that the model needs.
-#ifndef HEDDLE_MODEL_H_
-#define HEDDLE_MODEL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -60,8 +59,7 @@ struct ModelLayer {
   std::string weights;      // "uint4, groups of 128", "16 bits"
   int kernel = -1;          // index into Model::kernels, -1 where there is none
   std::string reason;       // why there is none
-  // Without a kernel: bytes of one such layer in the checkpoint; 0: not known, or shared with
-  // another; SIZE_MAX: too many to count.
+  // Without a kernel: bytes of one in the checkpoint; 0: not known, or shared; SIZE_MAX: too many.
   std::size_t stored_bytes = 0;
 
   // Modules of the checkpoint that this stands for; the experts of one layer count as one.
@@ -115,24 +113,34 @@ struct Model : ModelFacts {
   std::vector<std::string> assumptions;
 };
 
-// The texts of a model's config.json and of files beside it; empty: there is no such file. The
-// options are those of CheckpointOptions: what is planned with them is packed with the same.
-struct ModelConfigTexts {
+// How a model's layers become kernels: what is planned with them is packed with the same.
+struct ModelOptions {
+  // The engine rotates activations where the config asks for it, which Heddle does not do and
+  // refuses otherwise.
+  bool engine_rotates = false;
+  // Layers of a gate_proj and an up_proj are for kernels with epilogue.gated and the config's
+  // activation: Error(kUnsupported, "model.activation") for one that has none. Layers of which the
+  // config does not say so stay as they are, with a note.
+  bool gated = false;
+  // Dense linear layers that are not quantised, lm_head and routers among them, are served, too, as
+  // the 16 bits that they are. A tied head is a layer of its own. Of model types that
+  // docs/models.md lists.
+  bool dense = false;
+  // 8 or 4: lm_head is quantised to so many bits, as docs/checkpoints.md says, and is refused where
+  // it is quantised already: Error(kUnsupported, "model.lm_head"). 0: as it is, or not at all.
+  int lm_head_bits = 0;
+  // 16: all activations have 16 bits. 0: what the config says, where a kernel does it; notes tell.
+  int activation_bits = 0;
+  // Target::arch() of the GPU, which decides where activations have 8 bits; 0: not known, any.
+  int arch = 0;
+};
+
+// The texts of a model's config.json and of files beside it; empty: there is no such file.
+struct ModelConfigTexts : ModelOptions {
   std::string_view config;
   std::string_view hf_quant_config;  // Model Optimizer's hf_quant_config.json
   std::string_view quantize_config;  // AutoGPTQ's quantize_config.json, AutoAWQ's quant_config.json
-  // A model that is not quantised is described instead of refused.
-  bool plain_too = false;
-  bool engine_rotates = false;
-  // An activation without a gated epilogue is Error(kUnsupported, "model.activation").
-  bool gated = false;
-  bool dense = false;
-  // Error(kUnsupported, "model.lm_head") where it is quantised already, Error(kUsage) for other
-  // widths.
-  int lm_head_bits = 0;
-  // Error(kUsage, "model.activations") for others than 0 and 16.
-  int activation_bits = 0;
-  int arch = 0;
+  bool plain_too = false;  // a model that is not quantised is described instead of refused
 };
 
 // A family of models that model_from_config() knows.
@@ -171,5 +179,3 @@ HEDDLE_EXPORT std::string kv_block_from_words(std::string_view words);
 HEDDLE_EXPORT Model cache_model_from_config(std::string_view json, std::string_view kv);
 
 }  // namespace heddle
-
-#endif  // HEDDLE_MODEL_H_

@@ -1,7 +1,6 @@
 // Device memory of a model: its weights, its key-value cache, and the workspace of its kernels.
 // From a config alone: nothing is compiled, and no GPU is needed.
-#ifndef HEDDLE_MODEL_SIZE_H_
-#define HEDDLE_MODEL_SIZE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -75,11 +74,7 @@ struct ModelSize {
 // "model.load") for a load of no sequences or tokens, of more than 1024 sequences or 2^30 tokens,
 // or for more bytes than 2^63.
 HEDDLE_EXPORT ModelSize model_size(const Model& model, const Model& cache, const Target& target,
-                                   const ModelLoad& load);
-// With these tables of measured kernels instead of those that come with Heddle.
-HEDDLE_EXPORT ModelSize model_size(const Model& model, const Model& cache, const Target& target,
-                                   const ModelLoad& load, const TunedTables& tables);
+                                   const ModelLoad& load,
+                                   const TunedTables& tables = TunedTables::shipped());
 
 }  // namespace heddle
-
-#endif  // HEDDLE_MODEL_SIZE_H_

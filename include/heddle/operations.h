@@ -1,6 +1,5 @@
 // What a launch of each operation takes, and its kernel: GemmKernel, DequantizeKernel ...
-#ifndef HEDDLE_OPERATIONS_H_
-#define HEDDLE_OPERATIONS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -31,15 +30,11 @@ struct HEDDLE_EXPORT GemmArgs {
   // ended: synchronise once after packing on the GPU.
   DeviceInput weights;
   DeviceOutput y;  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype()
-  // [N] of GemmSpec::bias_dtype(); required exactly if the spec has one; as weights.
-  DeviceInput bias;
-  // As y, of GemmSpec::residual_dtype(); required exactly if the spec has one; may be y of that
-  // type.
-  DeviceInput residual;
-  // [K] of the activation's dtype; required exactly with activation.pre_scale.
-  DeviceInput pre_scale;
-  // [K] int32; required exactly with activation.act_order: packed column j of W is column
-  // permutation[j] of X. Checked by no one.
+  // These are required exactly if the spec has them.
+  DeviceInput bias;       // [N] of GemmSpec::bias_dtype(); as weights
+  DeviceInput residual;   // as y, of GemmSpec::residual_dtype(); may be y of that type
+  DeviceInput pre_scale;  // [K] of the activation's dtype
+  // With act_order: [K] int32, packed column j of W is column permutation[j] of X. Not checked.
   DeviceInput permutation;
   DeviceOutput workspace;  // GemmKernel::workspace_bytes(m); required where that is not 0
   std::int64_t m = 0;
@@ -68,31 +63,26 @@ class HEDDLE_EXPORT GemmKernel : public HandleOf<Op::kGemm, GemmArgs> {
 // Quantised weights as the spec's format has them, each tensor aligned to 16 bytes.
 struct WeightSource {
   DeviceInput weights;  // packed weights, or the checkpoint's qweight
-  // AWQ, GPTQ: [G, N] of scale_dtype, G = ceil((K + group_offset) / group_size).
-  DeviceInput scales;
-  DeviceInput zeros;  // AWQ, GPTQ: qzeros; required exactly with integer zero points
-  // With act_order, to dequantise GPTQ: [K] int32, the group of each column.
+  DeviceInput scales;   // AWQ, GPTQ: [groups_along_k(), N] of scale_dtype
+  DeviceInput zeros;    // AWQ, GPTQ: qzeros; required exactly with integer zero points
+  // With act_order, [K] int32: to dequantise GPTQ the group of each column, for all else packed
+  // column j is column permutation[j].
   DeviceInput group_index;
-  // With act_order, for all else: [K] int32, packed column j is column permutation[j].
   DeviceInput permutation;
 };
 
-// Packed weights, or a checkpoint's, to 16-bit floats.
+// `w`: [N, K] row-major, output.dtype or input.dtype. `packed`: WeightLayout::total_bytes.
 struct HEDDLE_EXPORT DequantizeArgs {
   WeightSource source;
-  DeviceOutput w;  // [N, K] row-major, output.dtype
+  DeviceOutput w;
 };
-
-// A checkpoint's weights to packed weights.
 struct HEDDLE_EXPORT RepackArgs {
   WeightSource source;
-  DeviceOutput packed;  // WeightLayout::total_bytes
+  DeviceOutput packed;
 };
-
-// 16-bit floats to packed weights.
 struct HEDDLE_EXPORT QuantizeWeightArgs {
-  DeviceInput w;        // [N, K] row-major, input.dtype
-  DeviceOutput packed;  // WeightLayout::total_bytes
+  DeviceInput w;
+  DeviceOutput packed;
 };
 
 using DequantizeKernel = HandleOf<Op::kDequantize, DequantizeArgs>;
@@ -115,10 +105,8 @@ struct KvCacheTensor {
 struct KvCache {
   KvCacheTensor k;
   KvCacheTensor v;
-  // Pages that the tensors have; of a contiguous cache the sequences.
-  std::int64_t pages = 0;
-  // Contiguous: tokens that a sequence may have. Paged: 0, or the spec's page_size.
-  std::int64_t page_tokens = 0;
+  std::int64_t pages = 0;        // of the tensors; of a contiguous cache the sequences
+  std::int64_t page_tokens = 0;  // contiguous: tokens of a sequence at most; paged: 0 or page_size
   // [sequences][table_stride] int32, required exactly for a paged cache: the pages of each
   // sequence. Pages outside of the cache are neither written nor read.
   DeviceInput block_table;
@@ -133,15 +121,13 @@ struct KvCache {
 struct HEDDLE_EXPORT KvAppendArgs {
   DeviceInput k;  // [tokens][kv_heads][head_dim] of the activation's dtype
   DeviceInput v;
-  // Elements from a token to the next, multiples of 8 below 2^31; 0: dense.
-  std::int64_t k_stride = 0;
+  std::int64_t k_stride = 0;  // elements from token to token, multiples of 8 below 2^31; 0: dense
   std::int64_t v_stride = 0;
   std::int64_t tokens = 0;     // 0: nothing is launched
   std::int64_t sequences = 0;  // without offsets as many as tokens
   // [sequences + 1] int32: sequence s has the tokens offsets[s] to offsets[s + 1]. Null: one each.
   DeviceInput offsets;
-  // [sequences] int32, tokens in the cache, the new ones among them, as attention takes them.
-  DeviceInput lengths;
+  DeviceInput lengths;  // [sequences] int32: tokens in the cache, the new ones among them
   // With rope.source table, required exactly there: FP32 [rotation_rows][rope.dim], of each
   // position the cosines of all pairs, then their sines. Tokens beyond it are not written.
   DeviceInput rotations;
@@ -154,9 +140,7 @@ struct HEDDLE_EXPORT KvAppendArgs {
   DeviceInput q;
   std::int64_t q_stride = 0;
   DeviceOutput q_out;
-  // With a norm, required exactly there: [head_dim] of the activation's dtype, of K's heads and
-  // Q's.
-  DeviceInput k_norm;
+  DeviceInput k_norm;  // with a norm, required exactly there: [head_dim] of the activation's dtype
   DeviceInput q_norm;
 };
 
@@ -173,11 +157,10 @@ struct HEDDLE_EXPORT DecodeAttentionArgs {
   // zero. Sequences times the tokens that each may have, rounded up to 32, are fewer than 2^31.
   DeviceInput lengths;
   KvCache cache;
-  DeviceInput slopes;       // [heads] FP32; required exactly with alibi given
-  DeviceInput sink_logits;  // [heads] FP32; required exactly with sink_logits
-  // [sequences][query_len][heads] FP32; required exactly with log_sum_exp.
-  DeviceOutput log_sum_exp;
-  DeviceOutput workspace;  // max_workspace_bytes()
+  DeviceInput slopes;        // [heads] FP32; required exactly with alibi given
+  DeviceInput sink_logits;   // [heads] FP32; required exactly with sink_logits
+  DeviceOutput log_sum_exp;  // [sequences][query_len][heads] FP32; required exactly with it
+  DeviceOutput workspace;    // max_workspace_bytes()
 };
 
 using DecodeAttentionKernel = HandleOf<Op::kDecodeAttention, DecodeAttentionArgs>;
@@ -187,10 +170,9 @@ using DecodeAttentionKernel = HandleOf<Op::kDecodeAttention, DecodeAttentionArgs
 // of 16 bits may be X with the same stride, but not with an interleaved gate. No two others may
 // overlap.
 struct HEDDLE_EXPORT RowTransformArgs {
-  DeviceInput x;   // [m][columns] of input.dtype, with a gate [m][2 * columns]
-  DeviceOutput y;  // [m][columns] of output.dtype
-  // Elements from a row to the next, multiples of 8 below 2^31; 0: dense.
-  std::int64_t x_stride = 0;
+  DeviceInput x;              // [m][columns] of input.dtype, with a gate [m][2 * columns]
+  DeviceOutput y;             // [m][columns] of output.dtype
+  std::int64_t x_stride = 0;  // elements from row to row, multiples of 8 below 2^31; 0: dense
   std::int64_t y_stride = 0;
   // [m][columns], dense; required exactly if the spec has one. Read, then replaced by X + residual.
   DeviceOutput residual;
@@ -249,5 +231,3 @@ class HEDDLE_EXPORT MoeKernel : public HandleOf<Op::kMoe, MoeArgs> {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_OPERATIONS_H_

@@ -1,8 +1,7 @@
 // RowTransformSpec: operations on the rows of a matrix, between GEMMs and attention.
 //
 // docs/kv-caches-and-attention.md has the formulas, their rounding and what may alias.
-#ifndef HEDDLE_ROW_SPEC_H_
-#define HEDDLE_ROW_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -99,5 +98,3 @@ struct RowTransformSpec {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_ROW_SPEC_H_

@@ -1,7 +1,6 @@
 // Runtime: compiles, caches and loads kernels. It, the kernels that it loads and Uploader are the
 // only parts of the API that touch CUDA.
-#ifndef HEDDLE_RUNTIME_H_
-#define HEDDLE_RUNTIME_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +33,7 @@ struct RuntimeOptions {
   std::vector<std::string> read_only_roots;
   bool disk_cache = true;
   std::int64_t cache_max_bytes = std::int64_t{1} << 30;
-  // Compiles nothing: a kernel that no layer has is Error(kMissing, "runtime.not_in_cache"), which
-  // holds the spec to add.
+  // Compiles nothing: a kernel that no layer has is Error(kMissing, "runtime.not_in_cache").
   bool strict = false;
   // Specs that kernels are asked for are added to this file; `heddle bundle create` compiles them
   // elsewhere. Empty: $HEDDLE_RECORD, else nothing is recorded.
@@ -48,9 +46,8 @@ struct RuntimeOptions {
   // A folder in which libnvrtc is looked for after all other places (README.md).
   std::string nvrtc_dir;
   int jobs = 0;  // compilations at a time; 0: min(cores, 8)
-  // Called from any thread, one call at a time; it must not call the Runtime. None: messages from
-  // the level on that $HEDDLE_LOG names (debug, info, warning, error, off) go to stderr; without
-  // it, none.
+  // Called from any thread, one call at a time; it must not call the Runtime. None: what the level
+  // in $HEDDLE_LOG (debug, info, warning, error, off) asks for goes to stderr, without it nothing.
   LogCallback log;
 };
 
@@ -59,16 +56,13 @@ struct BuildResult {
   std::string kernel_name;
   std::string key;  // hex digest of (source, target, compiler)
   bool hit = false;
-  // Whether the next process will find it in the disk cache.
-  bool stored = true;
-  double ms = 0;  // wall time of this call for this kernel
+  bool stored = true;  // the next process will find it in the disk cache
+  double ms = 0;       // wall time of this call for this kernel
   std::shared_ptr<const Binary> binary;
 };
 
-// Called after each kernel is ready, one call at a time.
+// Called after each kernel is ready, one call at a time; false cancels: nothing more is begun.
 using BuildProgress = std::function<void(const BuildResult&, std::size_t done, std::size_t total)>;
-
-// As above, of kernels compiled or found; false cancels: nothing more is begun.
 using PrepareProgress =
     std::function<bool(const BuildResult&, std::size_t done, std::size_t total)>;
 
@@ -163,8 +157,8 @@ class HEDDLE_EXPORT Runtime {
   // As above, for use on `stream`. While that is being captured only what was prepared is served: a
   // miss is Error(kMissing, "runtime.capturing"), and the capture stays valid.
   Kernel kernel(const Spec& spec, Stream stream);
-  // Both as the handle of an operation: runtime.kernel<GemmKernel>(spec). Throws Error(kUsage,
-  // "kernel.operation") for a spec of another one.
+  // As the handle of an operation, kernel<GemmKernel>(spec): Error(kUsage, "kernel.operation") for
+  // a spec of another one.
   template <class Handle>
   Handle kernel(const Spec& spec) {
     check_operation(spec.op(), Handle::kOp);
@@ -183,12 +177,11 @@ class HEDDLE_EXPORT Runtime {
   std::vector<Kernel> prepare(const std::vector<Spec>& specs, const PrepareProgress& progress = {});
 
   // These sizes first: returns once launches with an M in `urgent` (a range for each spec, or one
-  // for all) have their final kernels. Other M are served, if need be by a general kernel, and get
-  // theirs from the background: ask kernel(spec, stream) or KernelRequest::kernel() before each
-  // launch. The current context must live until nothing more is made. `progress` tells of urgent
-  // kernels; the rest is counted by Preparation::status(), and its failures are logged. Throws
-  // Error(kUsage, "runtime.urgent") for another number of ranges and for a range without an M of
-  // its spec.
+  // for all) have their final kernels, of which `progress` tells. Other M are served, if need be by
+  // a general kernel, and get theirs from the background: ask kernel(spec, stream) or
+  // KernelRequest::kernel() before each launch. Failures there are logged. The current context must
+  // live until nothing more is made. Throws Error(kUsage, "runtime.urgent") for another number of
+  // ranges and for a range without an M of its spec.
   Preparation prepare(const std::vector<Spec>& specs, const std::vector<MRange>& urgent,
                       const PrepareProgress& progress = {});
 
@@ -219,5 +212,3 @@ class HEDDLE_EXPORT Runtime {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_RUNTIME_H_

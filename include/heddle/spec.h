@@ -2,8 +2,7 @@
 //
 // Parsing does no I/O and touches no CUDA. A Spec is a value: copy it, use it from any thread.
 // Every field is described in docs/spec.md and by the JSON Schema of spec_schema().
-#ifndef HEDDLE_SPEC_H_
-#define HEDDLE_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -78,15 +77,13 @@ class HEDDLE_EXPORT Spec {
   KvShape kv_shape() const noexcept;
   // Whether the operation has weights W.
   bool has_weight() const noexcept;
-  // Precondition: has_weight().
+  // Precondition: has_weight(). gated(): whether packed weights have the rows of a gated epilogue.
   MatrixShape weight_shape() const noexcept;
   const WeightSpec& weight() const noexcept;
-  // Precondition: has_weight(). Whether packed weights have the row order of a gated epilogue.
   bool gated() const noexcept;
   // Whether a launch has M rows, of a range that the spec names.
   bool has_m() const noexcept;
-  // Precondition: has_m().
-  MRange m_range() const noexcept;
+  MRange m_range() const noexcept;  // precondition: has_m()
   // The optional label "name": shown in tables and messages, no part of what is generated.
   const std::string& name() const noexcept { return name_; }
   // One line of JSON without the name, every default written out that means something. Specs that
@@ -140,5 +137,3 @@ HEDDLE_EXPORT std::string_view to_string(ScaleLayout layout) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RoutingWeight weight) noexcept;
 
 }  // namespace heddle
-
-#endif  // HEDDLE_SPEC_H_

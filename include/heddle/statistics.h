@@ -1,6 +1,5 @@
 // What this process did with kernels since it started, for monitoring.
-#ifndef HEDDLE_STATISTICS_H_
-#define HEDDLE_STATISTICS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -31,5 +30,3 @@ HEDDLE_EXPORT Statistics statistics();
 HEDDLE_EXPORT std::string statistics_to_json(const Statistics& statistics);
 
 }  // namespace heddle
-
-#endif  // HEDDLE_STATISTICS_H_

@@ -3,8 +3,7 @@
 // A Target comes from the device at hand (Runtime::device_target) or, on a machine without a GPU,
 // from a table by name. resolve() refuses facts that no GPU has: of a target that is made by hand
 // all fields below are set, and shared_per_block is no more than shared_per_sm.
-#ifndef HEDDLE_TARGET_H_
-#define HEDDLE_TARGET_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -46,5 +45,3 @@ HEDDLE_EXPORT Target target_from_name(std::string_view name);
 HEDDLE_EXPORT std::vector<Target> known_targets();
 
 }  // namespace heddle
-
-#endif  // HEDDLE_TARGET_H_

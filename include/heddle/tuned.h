@@ -1,7 +1,6 @@
 // Tuned tables: which kernels were measured to be the fastest on a GPU, and what predicted times
 // are made of there (docs/planner.md). Both classes are values; any thread may use one.
-#ifndef HEDDLE_TUNED_H_
-#define HEDDLE_TUNED_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -93,11 +92,8 @@ class HEDDLE_EXPORT TunedTables {
 
 // The name that tables have for a GPU: a known device's name, "h100", else the target's own.
 HEDDLE_EXPORT std::string tuned_gpu(const Target& target);
-// The version of each family that has kernels for gemms, by name: that of its entries.
+// By name of each family that has kernels for gemms: the version of its entries, of its costs.
 HEDDLE_EXPORT std::map<std::string, int> tuned_family_versions();
-// As above, of its cost parameters.
 HEDDLE_EXPORT std::map<std::string, int> tuned_cost_versions();
 
 }  // namespace heddle
-
-#endif  // HEDDLE_TUNED_H_

@@ -1,6 +1,5 @@
 // Uploader: bytes from the host to device memory, in bounded memory and in the order of a stream.
-#ifndef HEDDLE_UPLOADER_H_
-#define HEDDLE_UPLOADER_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -57,5 +56,3 @@ class HEDDLE_EXPORT Uploader {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_UPLOADER_H_

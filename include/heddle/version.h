@@ -1,9 +1,6 @@
-#ifndef HEDDLE_VERSION_H_
-#define HEDDLE_VERSION_H_
+#pragma once
 
 #define HEDDLE_VERSION_MAJOR 0
 #define HEDDLE_VERSION_MINOR 1
 #define HEDDLE_VERSION_PATCH 0
 #define HEDDLE_VERSION "0.1.0"
-
-#endif  // HEDDLE_VERSION_H_

@@ -1,8 +1,7 @@
 // WeightSpec: how W is quantised and stored, and the operations that read or make packed weights.
 //
 // docs/layouts.md has the bytes.
-#ifndef HEDDLE_WEIGHT_SPEC_H_
-#define HEDDLE_WEIGHT_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -83,5 +82,3 @@ struct WeightOpSpec {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_WEIGHT_SPEC_H_

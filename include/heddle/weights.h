@@ -1,8 +1,7 @@
 // Packed weights: the fragment layout that every tensor core kernel of Heddle reads.
 //
 // docs/layouts.md describes the bytes. All functions are pure and may be called from any thread.
-#ifndef HEDDLE_WEIGHTS_H_
-#define HEDDLE_WEIGHTS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +45,9 @@ struct WeightLayout {
   int zero_offset = 0;   // inside a chunk; == chunk_bytes if there are no zero points
   int zero_bytes = 0;    // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
-  // Bytes of one row block: its scales and zero points, padded; 0 with scales of groups alone.
-  int channel_bytes = 0;
+  int channel_bytes = 0;  // of a row block: scales and zero points; 0 with scales of groups alone
   int channel_zero_offset = 0;  // inside the row block's channel metadata
-  // Also in there: 16 int32 sums of the rows' codes in the order kSwizzle128b; 0: there are none.
-  int channel_sum_offset = 0;
+  int channel_sum_offset = 0;   // there, kSwizzle128b: 16 int32 sums of rows' codes; 0: none
   // Bytes of blocks, at channel_offset + (t * chunks_per_row_block + c) * block_bytes: the FP32
   // scales of the kTileRows rows of tile t in chunk c, rows whose place in their row block is below
   // 8 first. 0: none.
@@ -100,5 +97,3 @@ HEDDLE_EXPORT QuantizedWeights quantize_weights(const WeightOpSpec& spec,
                                                 const std::vector<std::uint16_t>& w);
 
 }  // namespace heddle
-
-#endif  // HEDDLE_WEIGHTS_H_

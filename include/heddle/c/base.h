@@ -1,6 +1,5 @@
 /* What all of the C API shares: texts, structs that grow, handles, statuses and errors. */
-#ifndef HEDDLE_C_BASE_H_
-#define HEDDLE_C_BASE_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,8 +7,17 @@
 #include "heddle/export.h"
 
 #ifdef __cplusplus
-extern "C" {
+#define HEDDLE_C_BEGIN extern "C" {
+#define HEDDLE_C_END }
+#else
+#define HEDDLE_C_BEGIN
+#define HEDDLE_C_END
 #endif
+
+/* A function that can fail. */
+#define HEDDLE_CALL HEDDLE_EXPORT heddle_status
+
+HEDDLE_C_BEGIN
 
 /* UTF-8. A text that the caller gives needs no zero behind it. A text that Heddle gives has one,
  * which `length` does not count, is never null, and belongs to the handle that it was asked of: it
@@ -19,11 +27,11 @@ typedef struct heddle_text {
   size_t length;
 } heddle_text;
 
-/* Such a struct starts with struct_size, the sizeof of the caller's header; new fields are added at
- * the end. What a smaller one lacks has its default. The bytes that a larger one has more must be
- * zero where it is read, and are set to zero where it is written; else, and for a size below that
- * of the first version or above HEDDLE_MAX_STRUCT_SIZE, the call is refused ("api.struct_size").
- * Set all of a struct to zero before its fields are set. */
+/* A struct that starts with struct_size, its sizeof, may get new fields at its end. Set all of it
+ * to zero before its fields are set. What a smaller one lacks has its default. The bytes that a
+ * larger one has more must be zero where it is read, and are set to zero where it is written; else,
+ * and for a size below that of the first version or above HEDDLE_MAX_STRUCT_SIZE, the call is
+ * refused ("api.struct_size"). */
 #define HEDDLE_MAX_STRUCT_SIZE 4096
 
 /* A function that makes a handle gives it through its last parameter, which is null after a
@@ -46,16 +54,15 @@ typedef struct heddle_plain_weights heddle_plain_weights; /* quantised weights i
 typedef int32_t heddle_status;
 enum {
   HEDDLE_OK = 0,
-  HEDDLE_ERROR_SPEC = 1, /* a JSON text, such as a spec or a config, is not well formed */
-  HEDDLE_ERROR_UNSUPPORTED =
-      2,                      /* this spec cannot be served on this device; nothing was compiled */
-  HEDDLE_ERROR_USAGE = 3,     /* arguments that break the contract */
-  HEDDLE_ERROR_FILE = 4,      /* a named file cannot be read or written */
-  HEDDLE_ERROR_COMPILE = 5,   /* the compiler refused the source; see heddle_error_log() */
-  HEDDLE_ERROR_DRIVER = 6,    /* a CUDA driver call failed, or libcuda or libnvrtc is missing */
-  HEDDLE_ERROR_INTERNAL = 7,  /* a bug in Heddle */
-  HEDDLE_ERROR_MISSING = 8,   /* not at hand, and may not be made: strict mode, stream capture */
-  HEDDLE_ERROR_CANCELLED = 9, /* the caller's callback asked to stop */
+  HEDDLE_ERROR_SPEC = 1,        /* a JSON text, such as a spec or a config, is not well formed */
+  HEDDLE_ERROR_UNSUPPORTED = 2, /* this spec cannot be served on this device */
+  HEDDLE_ERROR_USAGE = 3,       /* arguments that break the contract */
+  HEDDLE_ERROR_FILE = 4,        /* a named file cannot be read or written */
+  HEDDLE_ERROR_COMPILE = 5,     /* the compiler refused the source; see heddle_error_log() */
+  HEDDLE_ERROR_DRIVER = 6,      /* a CUDA driver call failed, or libcuda or libnvrtc is missing */
+  HEDDLE_ERROR_INTERNAL = 7,    /* a bug in Heddle */
+  HEDDLE_ERROR_MISSING = 8,     /* not at hand, and may not be made: strict mode, stream capture */
+  HEDDLE_ERROR_CANCELLED = 9,   /* the caller's callback asked to stop */
   HEDDLE_ERROR_OUT_OF_MEMORY = 10
 };
 
@@ -86,8 +93,4 @@ typedef struct heddle_output {
   size_t bytes;
 } heddle_output;
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* HEDDLE_C_BASE_H_ */
+HEDDLE_C_END

@@ -1,14 +1,11 @@
 /* Checkpoints as packed weights, on the host and on the device. heddle/checkpoint.h says what each
  * thing means, which host memory packing needs and which errors there are; examples/pack_c is an
  * example. Texts and shapes belong to the checkpoint. */
-#ifndef HEDDLE_C_CHECKPOINT_H_
-#define HEDDLE_C_CHECKPOINT_H_
+#pragma once
 
 #include "heddle/c/base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HEDDLE_C_BEGIN
 
 typedef struct heddle_checkpoint heddle_checkpoint; /* immutable */
 typedef struct heddle_uploader heddle_uploader;     /* of one thread at a time */
@@ -33,21 +30,19 @@ typedef struct heddle_checkpoint_options {
 } heddle_checkpoint_options;
 
 /* Sets `struct_size` and every default: all of the model for one GPU, fused. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_options_init(heddle_checkpoint_options* options,
-                                                           size_t struct_size);
+HEDDLE_CALL heddle_checkpoint_options_init(heddle_checkpoint_options* options, size_t struct_size);
 
 /* `path`: a folder, a .safetensors file, also one that `heddle repack` wrote, or a
  * model.safetensors.index.json. `options` may be null: the defaults. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_create(const char* path, size_t path_length,
-                                                     const heddle_checkpoint_options* options,
-                                                     heddle_checkpoint** checkpoint);
+HEDDLE_CALL heddle_checkpoint_create(const char* path, size_t path_length,
+                                     const heddle_checkpoint_options* options,
+                                     heddle_checkpoint** checkpoint);
 HEDDLE_EXPORT void heddle_checkpoint_destroy(heddle_checkpoint* checkpoint);
 
 /* All that there is, as one JSON object: "layers" with their "parts" (the modules whose rows they
  * have, in order), "tensors" that are no part of a layer, "unserved" quantised layers with the
  * reason why no kernel takes them and their tensors, and "notes". */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_json(const heddle_checkpoint* checkpoint,
-                                                   heddle_text* json);
+HEDDLE_CALL heddle_checkpoint_json(const heddle_checkpoint* checkpoint, heddle_text* json);
 
 /* A tensor as it is packed or copied. This struct does not grow. */
 typedef struct heddle_checkpoint_tensor_info {
@@ -73,40 +68,31 @@ typedef struct heddle_checkpoint_layer_info {
 } heddle_checkpoint_layer_info;
 
 /* How many layers, and tensors that are no part of one. Both ascend by name. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_counts(const heddle_checkpoint* checkpoint,
-                                                     size_t* layers, size_t* tensors);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint,
-                                                    size_t index,
-                                                    heddle_checkpoint_layer_info* layer);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint,
-                                                     size_t index,
-                                                     heddle_checkpoint_tensor_info* tensor);
-/* The index of the layer with a name: "checkpoint.no_layer", with the reason where no kernel takes
- * it, and of the tensor that is no part of one: "checkpoint.no_tensor". */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_find_layer(const heddle_checkpoint* checkpoint,
-                                                         const char* name, size_t name_length,
-                                                         size_t* layer);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint,
-                                                          const char* name, size_t name_length,
-                                                          size_t* tensor);
+HEDDLE_CALL heddle_checkpoint_counts(const heddle_checkpoint* checkpoint, size_t* layers,
+                                     size_t* tensors);
+HEDDLE_CALL heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_t index,
+                                    heddle_checkpoint_layer_info* layer);
+HEDDLE_CALL heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint, size_t index,
+                                     heddle_checkpoint_tensor_info* tensor);
+/* The index of the layer, or of the tensor that is no part of one, with a name. */
+HEDDLE_CALL heddle_checkpoint_find_layer(const heddle_checkpoint* checkpoint, const char* name,
+                                         size_t name_length, size_t* layer);
+HEDDLE_CALL heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint, const char* name,
+                                          size_t name_length, size_t* tensor);
 
-/* Takes the bytes of a tensor in runs that follow each other, of 8 MiB at most: `offset` is the sum
- * of the sizes before. The bytes live for the call. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
+/* ByteSink, with runs of 8 MiB at most. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
 typedef int32_t (*heddle_sink_callback)(void* user, size_t offset, const void* data, size_t bytes);
 
 /* The packed weights of a layer into host memory of at least packed.bytes, or to a callback. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_pack(const heddle_checkpoint* checkpoint,
-                                                   size_t layer, void* to, size_t bytes);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_pack_to(const heddle_checkpoint* checkpoint,
-                                                      size_t layer, heddle_sink_callback sink,
-                                                      void* user);
+HEDDLE_CALL heddle_checkpoint_pack(const heddle_checkpoint* checkpoint, size_t layer, void* to,
+                                   size_t bytes);
+HEDDLE_CALL heddle_checkpoint_pack_to(const heddle_checkpoint* checkpoint, size_t layer,
+                                      heddle_sink_callback sink, void* user);
 /* Any tensor of a layer or of the others, by its name. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_read(const heddle_checkpoint* checkpoint,
-                                                   const char* name, size_t name_length, void* to,
-                                                   size_t bytes);
-HEDDLE_EXPORT heddle_status heddle_checkpoint_read_to(const heddle_checkpoint* checkpoint,
-                                                      const char* name, size_t name_length,
-                                                      heddle_sink_callback sink, void* user);
+HEDDLE_CALL heddle_checkpoint_read(const heddle_checkpoint* checkpoint, const char* name,
+                                   size_t name_length, void* to, size_t bytes);
+HEDDLE_CALL heddle_checkpoint_read_to(const heddle_checkpoint* checkpoint, const char* name,
+                                      size_t name_length, heddle_sink_callback sink, void* user);
 
 /* The caller's work for a layer, such as packing it. From any thread, `jobs` of them at the same
  * time. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
@@ -115,33 +101,25 @@ typedef int32_t (*heddle_layer_callback)(void* user, size_t layer);
 typedef int32_t (*heddle_checkpoint_progress_callback)(void* user, size_t layer, size_t done,
                                                        size_t total, uint64_t bytes_done,
                                                        uint64_t bytes_total);
-/* Calls `work` for every layer, `jobs` at a time (0: one per core, 8 at most). The first call that
- * stops begins no further layer. `progress` may be null; `user` is given to both callbacks. */
-HEDDLE_EXPORT heddle_status heddle_checkpoint_for_each_layer(
-    const heddle_checkpoint* checkpoint, heddle_layer_callback work, int32_t jobs,
-    heddle_checkpoint_progress_callback progress, void* user);
+/* CheckpointReader::for_each_layer(). `progress` may be null; `user` is given to both callbacks. */
+HEDDLE_CALL heddle_checkpoint_for_each_layer(const heddle_checkpoint* checkpoint,
+                                             heddle_layer_callback work, int32_t jobs,
+                                             heddle_checkpoint_progress_callback progress,
+                                             void* user);
 
 /* heddle/uploader.h says what must be synchronised. `staging_bytes` of page-locked host memory; 0:
  * 16 MiB. In the current context, as all of these. */
-HEDDLE_EXPORT heddle_status heddle_uploader_create(void* stream, size_t staging_bytes,
-                                                   heddle_uploader** uploader);
+HEDDLE_CALL heddle_uploader_create(void* stream, size_t staging_bytes, heddle_uploader** uploader);
 /* Waits for the copies that are under way. */
 HEDDLE_EXPORT void heddle_uploader_destroy(heddle_uploader* uploader);
 /* To device memory. */
-HEDDLE_EXPORT heddle_status heddle_uploader_pack(heddle_uploader* uploader,
-                                                 const heddle_checkpoint* checkpoint, size_t layer,
-                                                 heddle_output to);
-HEDDLE_EXPORT heddle_status heddle_uploader_read(heddle_uploader* uploader,
-                                                 const heddle_checkpoint* checkpoint,
-                                                 const char* name, size_t name_length,
-                                                 heddle_output to);
-HEDDLE_EXPORT heddle_status heddle_uploader_write(heddle_uploader* uploader, const void* from,
-                                                  size_t bytes, heddle_output to);
+HEDDLE_CALL heddle_uploader_pack(heddle_uploader* uploader, const heddle_checkpoint* checkpoint,
+                                 size_t layer, heddle_output to);
+HEDDLE_CALL heddle_uploader_read(heddle_uploader* uploader, const heddle_checkpoint* checkpoint,
+                                 const char* name, size_t name_length, heddle_output to);
+HEDDLE_CALL heddle_uploader_write(heddle_uploader* uploader, const void* from, size_t bytes,
+                                  heddle_output to);
 /* Waits until all has arrived. */
-HEDDLE_EXPORT heddle_status heddle_uploader_finish(heddle_uploader* uploader);
+HEDDLE_CALL heddle_uploader_finish(heddle_uploader* uploader);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* HEDDLE_C_CHECKPOINT_H_ */
+HEDDLE_C_END

@@ -14,14 +14,11 @@
  *     with starts_early it may have CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
  * Memory, its alignment and the workspace are as heddle_launch_gemm() and its neighbours take them,
  * which check what nobody checks here. */
-#ifndef HEDDLE_C_LAUNCH_H_
-#define HEDDLE_C_LAUNCH_H_
+#pragma once
 
 #include "heddle/c/base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HEDDLE_C_BEGIN
 
 /* What a launch's grid depends on. Set what the operation has; the others are 0. */
 typedef struct heddle_launch_size {
@@ -59,9 +56,8 @@ typedef struct heddle_plan_launch_info {
 /* A launch of the plan's kernel number `kernel`. A size that the kernel does not serve is refused:
  * "launch.m", "launch.size" or, where a kernel of another range serves it, "api.size"; a phase that
  * it does not have: "api.phase". */
-HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
-                                               const heddle_launch_size* size,
-                                               heddle_plan_launch_info* info);
+HEDDLE_CALL heddle_plan_launch(const heddle_plan* plan, size_t kernel,
+                               const heddle_launch_size* size, heddle_plan_launch_info* info);
 
 /* An argument of the entry point, in their order.
  *   x, y, weights, bias ...  a device pointer, which the launch's struct has by this name; of the
@@ -86,14 +82,13 @@ typedef struct heddle_plan_argument_info {
   heddle_text name;
   size_t bytes; /* of the value */
 } heddle_plan_argument_info;
-HEDDLE_EXPORT heddle_status heddle_plan_argument(const heddle_plan* plan, size_t kernel,
-                                                 size_t argument, heddle_plan_argument_info* info);
+HEDDLE_CALL heddle_plan_argument(const heddle_plan* plan, size_t kernel, size_t argument,
+                                 heddle_plan_argument_info* info);
 
 /* The argument "shape" of the kernels of a gemm's plan, the same for all launches: a kernel that
  * has it serves every N and K. *bytes is the struct's size; a smaller `capacity` is
  * "api.too_small", and nothing else is written. */
-HEDDLE_EXPORT heddle_status heddle_gemm_shape(const heddle_plan* plan, void* shape, size_t capacity,
-                                              size_t* bytes);
+HEDDLE_CALL heddle_gemm_shape(const heddle_plan* plan, void* shape, size_t capacity, size_t* bytes);
 
 /* The argument "parameters" of a plan's kernels for the arguments of a launch, which are refused as
  * the launch would refuse them. *bytes is the struct's size; a smaller `capacity` is
@@ -103,22 +98,16 @@ struct heddle_kv_append_args;
 struct heddle_decode_attention_args;
 struct heddle_row_transform_args;
 struct heddle_moe_args;
-HEDDLE_EXPORT heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
-                                                        const struct heddle_kv_append_args* args,
-                                                        void* parameters, size_t capacity,
-                                                        size_t* bytes);
-HEDDLE_EXPORT heddle_status heddle_decode_attention_parameters(
-    const heddle_plan* plan, const struct heddle_decode_attention_args* args, void* parameters,
-    size_t capacity, size_t* bytes);
-HEDDLE_EXPORT heddle_status heddle_row_transform_parameters(
-    const heddle_plan* plan, const struct heddle_row_transform_args* args, void* parameters,
-    size_t capacity, size_t* bytes);
-HEDDLE_EXPORT heddle_status heddle_moe_parameters(const heddle_plan* plan,
-                                                  const struct heddle_moe_args* args,
-                                                  void* parameters, size_t capacity, size_t* bytes);
+HEDDLE_CALL heddle_kv_append_parameters(const heddle_plan* plan,
+                                        const struct heddle_kv_append_args* args, void* parameters,
+                                        size_t capacity, size_t* bytes);
+HEDDLE_CALL heddle_decode_attention_parameters(const heddle_plan* plan,
+                                               const struct heddle_decode_attention_args* args,
+                                               void* parameters, size_t capacity, size_t* bytes);
+HEDDLE_CALL heddle_row_transform_parameters(const heddle_plan* plan,
+                                            const struct heddle_row_transform_args* args,
+                                            void* parameters, size_t capacity, size_t* bytes);
+HEDDLE_CALL heddle_moe_parameters(const heddle_plan* plan, const struct heddle_moe_args* args,
+                                  void* parameters, size_t capacity, size_t* bytes);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* HEDDLE_C_LAUNCH_H_ */
+HEDDLE_C_END

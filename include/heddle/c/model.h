@@ -1,12 +1,9 @@
 /* Models: from a config.json to specs. No function needs a GPU, CUDA or the disk. */
-#ifndef HEDDLE_C_MODEL_H_
-#define HEDDLE_C_MODEL_H_
+#pragma once
 
 #include "heddle/c/base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HEDDLE_C_BEGIN
 
 /* The texts of a model's config.json and of files beside it (empty: there is no such file), and
  * what is made of them. heddle/model.h says more on each. */
@@ -27,19 +24,14 @@ typedef struct heddle_model_texts {
 /* The specs of the kernels that the model needs. What the configs cannot tell is taken to be as
  * quantisers usually write it, and is told as an assumption. HEDDLE_ERROR_SPEC for texts that are
  * no such configs; HEDDLE_ERROR_UNSUPPORTED for a model or a quantisation without kernels. */
-HEDDLE_EXPORT heddle_status heddle_model_create(const heddle_model_texts* texts,
-                                                heddle_model** model);
-/* The operations on the model's key-value cache instead, kv_append and decode_attention, for each
- * kind of attention that its layers have. `kv`: JSON, the kv block of a spec. The config need not
- * be quantised. */
-HEDDLE_EXPORT heddle_status heddle_model_create_cache(const char* config, size_t config_length,
-                                                      const char* kv, size_t kv_length,
-                                                      heddle_model** model);
+HEDDLE_CALL heddle_model_create(const heddle_model_texts* texts, heddle_model** model);
+/* cache_model_from_config(): the operations on the model's key-value cache instead. */
+HEDDLE_CALL heddle_model_create_cache(const char* config, size_t config_length, const char* kv,
+                                      size_t kv_length, heddle_model** model);
 HEDDLE_EXPORT void heddle_model_destroy(heddle_model* model);
 
 /* How many specs the two functions below give. */
-HEDDLE_EXPORT heddle_status heddle_model_counts(const heddle_model* model, size_t* kernels,
-                                                size_t* rows);
+HEDDLE_CALL heddle_model_counts(const heddle_model* model, size_t* kernels, size_t* rows);
 typedef struct heddle_model_kernel_info {
   size_t struct_size;
   heddle_text name;   /* as engines fuse it: "qkv_proj" */
@@ -48,30 +40,23 @@ typedef struct heddle_model_kernel_info {
   int64_t layers;     /* layers of the model that use it */
 } heddle_model_kernel_info;
 /* The spec of a kernel for matrices or, of heddle_model_create_cache(), for the cache. */
-HEDDLE_EXPORT heddle_status heddle_model_kernel(const heddle_model* model, size_t index,
-                                                heddle_model_kernel_info* info);
-/* What stands between the linear layers of a model whose norms are RMSNorms, as row_transform
- * specs: "norm" of X alone, "add_norm" of X + residual, "activation" where a feed-forward layer's
- * first matrix does not compute it, "quantize" of X. They write the 8 bits that the next layer
- * takes. `layers` counts launches of a step here, the final norm among them. */
-HEDDLE_EXPORT heddle_status heddle_model_row(const heddle_model* model, size_t index,
-                                             heddle_model_kernel_info* info);
+HEDDLE_CALL heddle_model_kernel(const heddle_model* model, size_t index,
+                                heddle_model_kernel_info* info);
+/* One of Model::rows: a row_transform between linear layers. */
+HEDDLE_CALL heddle_model_row(const heddle_model* model, size_t index,
+                             heddle_model_kernel_info* info);
 
 /* The model as one JSON object: "model_type", "quant_method", "kernels" and "rows" as above, every
  * layer with weights with its modules, shape and kernel or the reason why it has none ("layers"),
  * "unserved" operations with their reason, "notes" of what was left out, "assumptions", and the
  * model's shape ("model"), the latter as `heddle build --json` has them. */
-HEDDLE_EXPORT heddle_status heddle_model_json(const heddle_model* model, heddle_text* json);
+HEDDLE_CALL heddle_model_json(const heddle_model* model, heddle_text* json);
 /* Notes, assumptions and operations that no kernel can be made for, in words, one a line; empty
  * without any. */
-HEDDLE_EXPORT heddle_status heddle_model_remarks(const heddle_model* model, heddle_text* text);
+HEDDLE_CALL heddle_model_remarks(const heddle_model* model, heddle_text* text);
 
 /* The families of models that are known, as JSON: what `heddle models --json` prints. The text
  * belongs to the library. */
-HEDDLE_EXPORT heddle_status heddle_model_families(heddle_text* json);
+HEDDLE_CALL heddle_model_families(heddle_text* json);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* HEDDLE_C_MODEL_H_ */
+HEDDLE_C_END

@@ -1,23 +1,19 @@
 /* From a spec to the cubins of its kernels, for a GPU that need not be there. Only builds touch the
  * disk, and only heddle_target_of_device() needs a GPU. */
-#ifndef HEDDLE_C_PLAN_H_
-#define HEDDLE_C_PLAN_H_
+#pragma once
 
 #include "heddle/c/base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HEDDLE_C_BEGIN
 
 /* ---- Specs ---- */
 
-/* The JSON Schema (draft 2020-12) of a spec. The text belongs to the library and is always valid.
- */
-HEDDLE_EXPORT heddle_status heddle_spec_schema(heddle_text* schema);
+/* The JSON Schema (draft 2020-12) of a spec. The text belongs to the library. */
+HEDDLE_CALL heddle_spec_schema(heddle_text* schema);
 
 /* Reads a spec and keeps what it means. All that is wrong with it is HEDDLE_ERROR_SPEC at once,
  * with a problem for each. */
-HEDDLE_EXPORT heddle_status heddle_spec_create(const char* text, size_t length, heddle_spec** spec);
+HEDDLE_CALL heddle_spec_create(const char* text, size_t length, heddle_spec** spec);
 HEDDLE_EXPORT void heddle_spec_destroy(heddle_spec* spec);
 
 typedef struct heddle_spec_info {
@@ -40,24 +36,21 @@ typedef struct heddle_spec_info {
   int32_t head_dim;
   int32_t reserved; /* 0 */
 } heddle_spec_info;
-HEDDLE_EXPORT heddle_status heddle_spec_get(const heddle_spec* spec, heddle_spec_info* info);
+HEDDLE_CALL heddle_spec_get(const heddle_spec* spec, heddle_spec_info* info);
 
 /* ---- Targets ---- */
 
-/* The known target with this name, "h200" or "sm_90"; of another name
- * HEDDLE_ERROR_USAGE, "target.unknown", which lists them. */
-HEDDLE_EXPORT heddle_status heddle_target_create(const char* name, size_t length,
-                                                 heddle_target** target);
+/* The known target with this name, "h200" or "sm_90"; else "target.unknown", which lists them. */
+HEDDLE_CALL heddle_target_create(const char* name, size_t length, heddle_target** target);
 HEDDLE_EXPORT void heddle_target_destroy(heddle_target* target);
 
-/* The known targets, by number: devices first, then architectures with the facts of their usual
- * device. */
-HEDDLE_EXPORT heddle_status heddle_target_count(size_t* count);
-HEDDLE_EXPORT heddle_status heddle_target_known(size_t index, heddle_target** target);
+/* known_targets(), by number. */
+HEDDLE_CALL heddle_target_count(size_t* count);
+HEDDLE_CALL heddle_target_known(size_t index, heddle_target** target);
 
 /* The current context's device or, without a context, device `ordinal`. Needs a GPU. */
-HEDDLE_EXPORT heddle_status heddle_target_of_device(heddle_runtime* runtime, int32_t ordinal,
-                                                    heddle_target** target);
+HEDDLE_CALL heddle_target_of_device(heddle_runtime* runtime, int32_t ordinal,
+                                    heddle_target** target);
 
 typedef struct heddle_target_info {
   size_t struct_size;
@@ -78,56 +71,48 @@ typedef struct heddle_target_info {
   double tensor_tflops;   /* the best that was measured of a dense 16-bit GEMM; 0: not known */
   double launch_us;       /* of a launch in a graph, beside the time of its bytes; 0: not known */
 } heddle_target_info;
-HEDDLE_EXPORT heddle_status heddle_target_get(const heddle_target* target,
-                                              heddle_target_info* info);
+HEDDLE_CALL heddle_target_get(const heddle_target* target, heddle_target_info* info);
 
 /* A GPU that has no name here. Reads all fields but compiler_arch and tuned_gpu, which follow from
  * the others. Facts that no GPU has are HEDDLE_ERROR_USAGE, "target.invalid". */
-HEDDLE_EXPORT heddle_status heddle_target_create_from_info(const heddle_target_info* info,
-                                                           heddle_target** target);
+HEDDLE_CALL heddle_target_create_from_info(const heddle_target_info* info, heddle_target** target);
 
 /* ---- Tuned tables (docs/planner.md) ---- */
 
 /* A set of tables, one for each GPU: those of `base` (null: none), and over them the JSON texts
  * of `tables` in their order. A text replaces what was said before of the same shape and range of
  * M. HEDDLE_ERROR_SPEC for a text that is no table; its problems name it as "tables[2]". */
-HEDDLE_EXPORT heddle_status heddle_tuned_tables_create(const heddle_tuned_tables* base,
-                                                       const heddle_text* tables,
-                                                       size_t table_count,
-                                                       heddle_tuned_tables** set);
+HEDDLE_CALL heddle_tuned_tables_create(const heddle_tuned_tables* base, const heddle_text* tables,
+                                       size_t table_count, heddle_tuned_tables** set);
 HEDDLE_EXPORT void heddle_tuned_tables_destroy(heddle_tuned_tables* set);
 
 /* Those that come with this version of Heddle. */
-HEDDLE_EXPORT heddle_status heddle_tuned_tables_shipped(heddle_tuned_tables** set);
-/* Those that the runtime plans with. Reads their files, if that was not done yet; see
- * heddle_runtime_set_tuned_tables(). */
-HEDDLE_EXPORT heddle_status heddle_tuned_tables_of_runtime(heddle_runtime* runtime,
-                                                           heddle_tuned_tables** set);
+HEDDLE_CALL heddle_tuned_tables_shipped(heddle_tuned_tables** set);
+/* Those that the runtime plans with: heddle_runtime_set_tuned_tables(). Reads their files. */
+HEDDLE_CALL heddle_tuned_tables_of_runtime(heddle_runtime* runtime, heddle_tuned_tables** set);
 
 /* Tables ascend by GPU. */
-HEDDLE_EXPORT heddle_status heddle_tuned_tables_count(const heddle_tuned_tables* set,
-                                                      size_t* count);
+HEDDLE_CALL heddle_tuned_tables_count(const heddle_tuned_tables* set, size_t* count);
 /* All that a table says, as its file has it: the GPU ("gpu": the tuned_gpu of targets that use the
  * table), an entry for each format, shape and range of M, and measured costs. Tables that say the
  * same have the same text, and heddle_tuned_tables_create() reads it. */
-HEDDLE_EXPORT heddle_status heddle_tuned_tables_json(const heddle_tuned_tables* set, size_t table,
-                                                     heddle_text* json);
+HEDDLE_CALL heddle_tuned_tables_json(const heddle_tuned_tables* set, size_t table,
+                                     heddle_text* json);
 
 /* {"families": [{"name", "version", "cost_version"}]}: the families that have kernels for gemms,
  * the version of their kernels and that of their cost parameters (0: none). Entries and costs of
  * other versions are not used. The text belongs to the library. */
-HEDDLE_EXPORT heddle_status heddle_tuned_families(heddle_text* json);
+HEDDLE_CALL heddle_tuned_families(heddle_text* json);
 
 /* ---- Plans ---- */
 
 /* Every decision for a spec on a target. `tables` may be null: those that come with Heddle. A spec
  * that the target cannot serve is HEDDLE_ERROR_UNSUPPORTED, with every reason. */
-HEDDLE_EXPORT heddle_status heddle_plan_create(const heddle_target* target,
-                                               const heddle_tuned_tables* tables, const char* spec,
-                                               size_t spec_length, heddle_plan** plan);
+HEDDLE_CALL heddle_plan_create(const heddle_target* target, const heddle_tuned_tables* tables,
+                               const char* spec, size_t spec_length, heddle_plan** plan);
 HEDDLE_EXPORT void heddle_plan_destroy(heddle_plan* plan);
 /* What a loaded kernel was made by. */
-HEDDLE_EXPORT heddle_status heddle_plan_of_kernel(const heddle_kernel* kernel, heddle_plan** plan);
+HEDDLE_CALL heddle_plan_of_kernel(const heddle_kernel* kernel, heddle_plan** plan);
 
 typedef struct heddle_plan_info {
   size_t struct_size;
@@ -137,22 +122,20 @@ typedef struct heddle_plan_info {
   size_t max_workspace_bytes; /* the most of any launch */
   size_t packed_bytes;        /* of packed weights W; 0 for an operation without */
 } heddle_plan_info;
-HEDDLE_EXPORT heddle_status heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info);
+HEDDLE_CALL heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info);
 
 /* The plan as one JSON object, a stable format: "spec", the "target" with all its facts, the
  * "kernels", the "reasons" of decisions and, for operations that have them, "layout" (where
  * everything lies in packed weights, docs/layouts.md), "decode" (decode plans: below)
  * and "cache" (heddle/c/weights.h). And in words, for people. */
-HEDDLE_EXPORT heddle_status heddle_plan_json(const heddle_plan* plan, heddle_text* json);
-HEDDLE_EXPORT heddle_status heddle_plan_description(const heddle_plan* plan, heddle_text* text);
+HEDDLE_CALL heddle_plan_json(const heddle_plan* plan, heddle_text* json);
+HEDDLE_CALL heddle_plan_description(const heddle_plan* plan, heddle_text* text);
 
 typedef struct heddle_plan_kernel_info {
   size_t struct_size;
   heddle_text name;   /* of its entry point */
   heddle_text family; /* "stream" */
-  /* The sizes that it serves, both inclusive: of a gemm M; of decode_attention the tokens that a
-   * sequence may have. */
-  int64_t size_min;
+  int64_t size_min;   /* that it serves: M; of decode_attention the tokens of a sequence */
   int64_t size_max;
   int32_t threads;       /* of a thread block */
   int32_t shared_bytes;  /* dynamic */
@@ -161,18 +144,16 @@ typedef struct heddle_plan_kernel_info {
   int32_t blocks_per_sm; /* what the register budget is set for */
   int32_t reserved;      /* 0 */
 } heddle_plan_kernel_info;
-HEDDLE_EXPORT heddle_status heddle_plan_kernel(const heddle_plan* plan, size_t index,
-                                               heddle_plan_kernel_info* info);
+HEDDLE_CALL heddle_plan_kernel(const heddle_plan* plan, size_t index,
+                               heddle_plan_kernel_info* info);
 /* The kernel that serves a size. */
-HEDDLE_EXPORT heddle_status heddle_plan_kernel_of_size(const heddle_plan* plan, int64_t size,
-                                                       size_t* index);
+HEDDLE_CALL heddle_plan_kernel_of_size(const heddle_plan* plan, int64_t size, size_t* index);
 /* For a gemm and a moe, a launch with this m. */
-HEDDLE_EXPORT heddle_status heddle_plan_workspace_bytes(const heddle_plan* plan, int64_t m,
-                                                        size_t* bytes);
+HEDDLE_CALL heddle_plan_workspace_bytes(const heddle_plan* plan, int64_t m, size_t* bytes);
 
 /* heddle_decode_plan_prove() for every decode plan of the plan; *codes_checked is 0 for an
  * operation that does not decode. */
-HEDDLE_EXPORT heddle_status heddle_plan_prove(const heddle_plan* plan, uint64_t* codes_checked);
+HEDDLE_CALL heddle_plan_prove(const heddle_plan* plan, uint64_t* codes_checked);
 
 /* The CUDA text of one kernel, byte for byte what the compiler gets. Texts belong to the plan. */
 typedef struct heddle_plan_source_info {
@@ -182,8 +163,8 @@ typedef struct heddle_plan_source_info {
   heddle_text text;        /* includes nothing */
   heddle_text arch;        /* what NVRTC is given: "sm_90a" */
 } heddle_plan_source_info;
-HEDDLE_EXPORT heddle_status heddle_plan_source(const heddle_plan* plan, size_t kernel,
-                                               heddle_plan_source_info* info);
+HEDDLE_CALL heddle_plan_source(const heddle_plan* plan, size_t kernel,
+                               heddle_plan_source_info* info);
 
 /* ---- Decode plans (docs/decode-plans.md) ---- */
 
@@ -206,35 +187,30 @@ typedef struct heddle_decode_plan heddle_decode_plan; /* immutable */
  *   "fold_scale"  false; true multiplies by the scale while decoding; integers to bf16 or int8
  * HEDDLE_ERROR_SPEC for a text that is no request, with a problem for each member that is wrong;
  * HEDDLE_ERROR_UNSUPPORTED, "decode.unsupported", where there is no exact plan. */
-HEDDLE_EXPORT heddle_status heddle_decode_plan_create(const char* request, size_t request_length,
-                                                      heddle_decode_plan** plan);
+HEDDLE_CALL heddle_decode_plan_create(const char* request, size_t request_length,
+                                      heddle_decode_plan** plan);
 HEDDLE_EXPORT void heddle_decode_plan_destroy(heddle_decode_plan* plan);
 
 /* The plan as one JSON object: the request, every operation, "instructions_per_weight",
  * "result_exponent" (a weight is the result times 2^this) and, for each of the "elements" of a unit
- * of "words" words, where each bit of its code lies ("bit_of": [word, bit], the lowest bit first).
- */
-HEDDLE_EXPORT heddle_status heddle_decode_plan_json(const heddle_decode_plan* plan,
-                                                    heddle_text* json);
+ * of "words" words, where the bits of its code lie ("bit_of": [word, bit], the lowest first). */
+HEDDLE_CALL heddle_decode_plan_json(const heddle_decode_plan* plan, heddle_text* json);
 
-/* Executes the plan for every code in every position, among neighbours that could matter, and
- * compares with exact arithmetic. A plan that is wrong is HEDDLE_ERROR_INTERNAL, "decode.mismatch",
- * with the first wrong code in the message. */
-HEDDLE_EXPORT heddle_status heddle_decode_plan_prove(const heddle_decode_plan* plan,
-                                                     uint64_t* codes_checked);
+/* prove_decode_plan() of heddle/inspect/decode_plan.h. A plan that is wrong is
+ * HEDDLE_ERROR_INTERNAL, "decode.mismatch", with the first wrong code in the message. */
+HEDDLE_CALL heddle_decode_plan_prove(const heddle_decode_plan* plan, uint64_t* codes_checked);
 
 /* Executes the plan on one unit: the bits of each element's 16-bit float, or its 8-bit code, in
  * the elements' order. Counts are those of the JSON ("words", "group_words", "elements"), else
  * "decode.words". `group_words` holds zero points, or scales that are folded in; null without. */
-HEDDLE_EXPORT heddle_status heddle_decode_plan_evaluate(const heddle_decode_plan* plan,
-                                                        const uint32_t* words, size_t word_count,
-                                                        const uint32_t* group_words,
-                                                        size_t group_word_count, uint16_t* values,
-                                                        size_t value_count);
+HEDDLE_CALL heddle_decode_plan_evaluate(const heddle_decode_plan* plan, const uint32_t* words,
+                                        size_t word_count, const uint32_t* group_words,
+                                        size_t group_word_count, uint16_t* values,
+                                        size_t value_count);
 
 /* {"requests": [{"name", "request", "instructions_per_weight"}]}: every kind of request that has a
  * plan. The text belongs to the library. */
-HEDDLE_EXPORT heddle_status heddle_decode_requests(heddle_text* json);
+HEDDLE_CALL heddle_decode_requests(heddle_text* json);
 
 /* ---- Builds ---- */
 
@@ -247,22 +223,18 @@ typedef int32_t (*heddle_progress_callback)(void* user, const char* kernel_name,
  * HEDDLE_ERROR_CANCELLED. Specs that are not well formed, or else that cannot be served, fail the
  * call before anything is compiled, with the problems of all of them, which name their spec as
  * "specs[2]". In strict mode kernels that the cache lacks are HEDDLE_ERROR_MISSING. */
-HEDDLE_EXPORT heddle_status heddle_build_create(heddle_runtime* runtime,
-                                                const heddle_target* target,
-                                                const heddle_text* specs, size_t spec_count,
-                                                heddle_progress_callback progress, void* user,
-                                                heddle_build** build);
-/* As above, for plans that were made before: with other tables, for several targets, or without the
- * specs that cannot be served. Where a build counts specs, it counts these plans. */
-HEDDLE_EXPORT heddle_status heddle_build_create_from_plans(heddle_runtime* runtime,
-                                                           const heddle_plan* const* plans,
-                                                           size_t plan_count,
-                                                           heddle_progress_callback progress,
-                                                           void* user, heddle_build** build);
+HEDDLE_CALL heddle_build_create(heddle_runtime* runtime, const heddle_target* target,
+                                const heddle_text* specs, size_t spec_count,
+                                heddle_progress_callback progress, void* user,
+                                heddle_build** build);
+/* As above, for plans that were made before. Where a build counts specs, it counts these plans. */
+HEDDLE_CALL heddle_build_create_from_plans(heddle_runtime* runtime, const heddle_plan* const* plans,
+                                           size_t plan_count, heddle_progress_callback progress,
+                                           void* user, heddle_build** build);
 HEDDLE_EXPORT void heddle_build_destroy(heddle_build* build);
 
 /* Kernels, each once. */
-HEDDLE_EXPORT heddle_status heddle_build_count(const heddle_build* build, size_t* count);
+HEDDLE_CALL heddle_build_count(const heddle_build* build, size_t* count);
 typedef struct heddle_build_kernel_info {
   size_t struct_size;
   heddle_text kernel_name; /* the entry point in the cubin, not mangled */
@@ -283,23 +255,18 @@ typedef struct heddle_build_kernel_info {
   int32_t static_shared_bytes;
   int32_t dynamic_shared_bytes; /* to be set as the function's attribute before it is launched */
 } heddle_build_kernel_info;
-HEDDLE_EXPORT heddle_status heddle_build_kernel(const heddle_build* build, size_t index,
-                                                heddle_build_kernel_info* info);
+HEDDLE_CALL heddle_build_kernel(const heddle_build* build, size_t index,
+                                heddle_build_kernel_info* info);
 
 /* The plan of spec number `spec`, and which kernel of the build is its plan's kernel number
  * `kernel`. */
-HEDDLE_EXPORT heddle_status heddle_plan_of_build(const heddle_build* build, size_t spec,
-                                                 heddle_plan** plan);
-HEDDLE_EXPORT heddle_status heddle_build_index(const heddle_build* build, size_t spec,
-                                               size_t kernel, size_t* index);
+HEDDLE_CALL heddle_plan_of_build(const heddle_build* build, size_t spec, heddle_plan** plan);
+HEDDLE_CALL heddle_build_index(const heddle_build* build, size_t spec, size_t kernel,
+                               size_t* index);
 
 /* The compiler at hand as JSON: {"identity": NVRTC's version and build-ids, which the cache's keys
  * hold, "archs": [75, 80 ...] that it compiles for}. HEDDLE_ERROR_DRIVER, "nvrtc.missing", without
  * one. The text belongs to the runtime. */
-HEDDLE_EXPORT heddle_status heddle_runtime_compiler(heddle_runtime* runtime, heddle_text* json);
+HEDDLE_CALL heddle_runtime_compiler(heddle_runtime* runtime, heddle_text* json);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* HEDDLE_C_PLAN_H_ */
+HEDDLE_C_END

@@ -1,6 +1,5 @@
 // Binary: what the compiler made of a Source.
-#ifndef HEDDLE_INSPECT_BINARY_H_
-#define HEDDLE_INSPECT_BINARY_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -57,5 +56,3 @@ struct Binary {
 };
 
 }  // namespace heddle
-
-#endif  // HEDDLE_INSPECT_BINARY_H_

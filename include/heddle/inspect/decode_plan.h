@@ -1,7 +1,6 @@
 // Decode plans: how the words of packed weights become pairs of 16-bit floats, or fours of INT8 or
 // FP8 codes (docs/decode-plans.md). All functions are pure and may be called from any thread.
-#ifndef HEDDLE_INSPECT_DECODE_PLAN_H_
-#define HEDDLE_INSPECT_DECODE_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -64,5 +63,3 @@ HEDDLE_EXPORT std::string describe(const DecodePlan& plan);
 HEDDLE_EXPORT std::string decode_plan_to_json(const DecodePlan& plan);
 
 }  // namespace heddle
-
-#endif  // HEDDLE_INSPECT_DECODE_PLAN_H_

@@ -1,8 +1,7 @@
 // Plan: every decision that turns a Spec into kernels for a Target.
 //
 // resolve() is a pure function: no I/O, no CUDA, the same answer at warm-up and at run time.
-#ifndef HEDDLE_INSPECT_PLAN_H_
-#define HEDDLE_INSPECT_PLAN_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -16,11 +15,11 @@
 #include "heddle/inspect/decode_plan.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
+#include "heddle/tuned.h"
 #include "heddle/weights.h"
 
 namespace heddle {
 
-class TunedTables;          // heddle/tuned.h
 class Family;               // generator/families/family.h
 class ConfigurationValue;   // generator/families/configuration.h
 enum class KernelArgument;  // generator/operations/kernel_argument.h
@@ -29,8 +28,7 @@ struct MeasuredCosts;       // generator/planner/measured_costs.h
 // One compiled kernel.
 struct PlannedKernel {
   std::string name;  // the entry point's name
-  // The sizes that it serves, inclusive: M; of decode_attention the tokens that a sequence may
-  // have.
+  // The sizes that it serves, inclusive: M; of decode_attention the tokens of a sequence.
   std::int64_t size_min = 1;
   std::int64_t size_max = 1;
   const Family* family = nullptr;
@@ -42,8 +40,7 @@ struct PlannedKernel {
   int phases = 1;         // launches of it, one after the other: a moe has several
   // Uses programmatic dependent launch: it waits itself for the kernel before it in the stream.
   bool starts_early = false;
-  // Of a tensor map of X: tokens of a box; with fits_box a launch with fewer has boxes of all of
-  // its tokens.
+  // Tokens of a box of X's tensor map; with fits_box a launch of fewer has boxes of all of them.
   int box_tokens = 0;
   bool fits_box = false;
   bool takes(KernelArgument argument) const noexcept {
@@ -95,9 +92,8 @@ struct HEDDLE_EXPORT Plan {
   std::size_t kernel_for(std::int64_t size) const noexcept;
   // What a launch of kernel(index) is. Precondition: it serves the size.
   KernelLaunch launch(std::size_t index, const LaunchSize& size) const noexcept;
-  // Bytes of workspace that a launch with M needs; 0 if none. See Kernel.
+  // Bytes of workspace that a launch with M needs, and the most for any; 0 if none. See Kernel.
   std::size_t workspace_bytes(std::int64_t m) const noexcept;
-  // The most for any M of the spec.
   std::size_t max_workspace_bytes() const noexcept;
   // Where in it the gathered X begins. Precondition: a gemm with act-order.
   std::size_t gathered_offset(std::int64_t m) const noexcept;
@@ -107,13 +103,11 @@ struct HEDDLE_EXPORT Plan {
 HEDDLE_EXPORT std::vector<SharedDecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
-// Error(kUsage, "target.invalid") for facts that no GPU has. With the tuned tables that come with
-// Heddle.
-HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);
-// With these tables instead. An entry decides for its range of M if its version is this library's
-// and the family has such a kernel for the spec; the plan's reasons tell. A spec that sets a tile
-// or a path is planned without entries.
-HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables);
+// Error(kUsage, "target.invalid") for facts that no GPU has. An entry of a tuned table decides for
+// its range of M if its version is this library's and the family has such a kernel for the spec;
+// the plan's reasons tell. A spec that sets a tile or a path is planned without entries.
+HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target,
+                           const TunedTables& tables = TunedTables::shipped());
 
 // Every decision in words, for people; the text is not a stable format.
 HEDDLE_EXPORT std::string describe(const Plan& plan);
@@ -124,5 +118,3 @@ HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 HEDDLE_EXPORT std::string_view to_string(KernelArgument argument) noexcept;
 
 }  // namespace heddle
-
-#endif  // HEDDLE_INSPECT_PLAN_H_

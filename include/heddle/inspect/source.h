@@ -1,6 +1,5 @@
 // Source: one readable CUDA translation unit, byte for byte what NVRTC gets.
-#ifndef HEDDLE_INSPECT_SOURCE_H_
-#define HEDDLE_INSPECT_SOURCE_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -34,5 +33,3 @@ HEDDLE_EXPORT Source render(const Plan& plan, std::size_t kernel);
 HEDDLE_EXPORT std::vector<Source> render_all(const Plan& plan);
 
 }  // namespace heddle
-
-#endif  // HEDDLE_INSPECT_SOURCE_H_

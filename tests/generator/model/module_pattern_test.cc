@@ -268,16 +268,14 @@ TEST(ModuleRules, TheFirstRuleCountsHoweverItIsLookedUp) {
 Model model_without(int layers, const std::vector<std::string>& ignored) {
   std::string list;
   for (const std::string& pattern : ignored) list += (list.empty() ? "\"" : ", \"") + pattern + '"';
-  return model_from_config({R"({"model_type": "llama", "hidden_size": 256,
+  return model_from_config(R"({"model_type": "llama", "hidden_size": 256,
     "intermediate_size": 512, "num_attention_heads": 4, "num_key_value_heads": 4,
     "vocab_size": 1024, "num_hidden_layers": )" +
-                                std::to_string(layers) + R"(, "quantization_config": {
+                           std::to_string(layers) + R"(, "quantization_config": {
     "quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {"group_0":
       {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "strategy": "group",
        "group_size": 64, "symmetric": true}}}, "ignore": [)" +
-                                list + "]}}",
-                            {},
-                            {}});
+                           list + "]}}");
 }
 
 TEST(ModuleRules, ALargePatternCostsLittleInALargeModel) {

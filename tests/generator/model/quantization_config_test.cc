@@ -18,7 +18,7 @@ Quantization read_texts(const ModelConfigTexts& texts) {
 
 Quantization read(const std::string& quantization_config) {
   const std::string text = "{\"quantization_config\": " + quantization_config + "}";
-  return read_texts({text, {}, {}});
+  return read_texts({{}, text, {}, {}});
 }
 
 // Where the refusal points.
@@ -37,8 +37,8 @@ std::string refused_at(const std::string& quantization_config) {
 const std::string kModule = "model.layers.3.mlp.down_proj";
 
 TEST(QuantizationConfig, NoneIsNone) {
-  EXPECT_EQ(read_texts({"{}", {}, {}}).method(), "");
-  EXPECT_EQ(read_texts({"{}", {}, {}}).scheme_of(kModule), nullptr);
+  EXPECT_EQ(read_texts({{}, "{}", {}, {}}).method(), "");
+  EXPECT_EQ(read_texts({{}, "{}", {}, {}}).scheme_of(kModule), nullptr);
 }
 
 TEST(QuantizationConfig, GptqDynamicRulesInTheirOrder) {
@@ -335,29 +335,29 @@ TEST(QuantizationConfig, ModelOptimizer) {
 TEST(QuantizationConfig, FilesBesideTheConfig) {
   const std::string hf = R"({"producer": {"name": "modelopt"}, "quantization":
     {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}})";
-  const Quantization fp8 = read_texts({"{}", hf, {}});
+  const Quantization fp8 = read_texts({{}, "{}", hf, {}});
   EXPECT_EQ(fp8.method(), "modelopt");
   EXPECT_EQ(fp8.scheme_of(kModule)->group_size, kPerTensor);
   EXPECT_EQ(fp8.scheme_of("lm_head"), nullptr);
   const Quantization gptq =
-      read_texts({"{}", {}, R"({"bits": 4, "group_size": 32, "sym": false})"});
+      read_texts({{}, "{}", {}, R"({"bits": 4, "group_size": 32, "sym": false})"});
   EXPECT_EQ(gptq.method(), "gptq");
   EXPECT_EQ(gptq.scheme_of(kModule)->group_size, 32);
-  EXPECT_EQ(
-      read_texts({"{}", {}, R"({"w_bit": 4, "q_group_size": 128, "version": "GEMM"})"}).method(),
-      "awq");
+  EXPECT_EQ(read_texts({{}, "{}", {}, R"({"w_bit": 4, "q_group_size": 128, "version": "GEMM"})"})
+                .method(),
+            "awq");
   // The config's own goes first; the two may not disagree.
   const std::string config = R"({"quantization_config": {"quant_method": "modelopt",
     "quantization": {"quant_algo": "NVFP4"}}})";
-  EXPECT_THROW(read_texts({config, hf, {}}), Error);
-  EXPECT_TRUE(read_texts({config, {}, {}}).scheme_of(kModule)->tensor_scale);
+  EXPECT_THROW(read_texts({{}, config, hf, {}}), Error);
+  EXPECT_TRUE(read_texts({{}, config, {}, {}}).scheme_of(kModule)->tensor_scale);
 }
 
 TEST(QuantizationConfig, OfTheLanguageModel) {
   const std::string config = R"({"text_config": {"quantization_config":
     {"quant_method": "fp8", "fmt": "float8_e4m3fn", "weight_block_size": [64, 32],
      "ignored_layers": ["lm_head", "mlp.gate"]}}})";
-  const Quantization quantization = read_texts({config, {}, {}});
+  const Quantization quantization = read_texts({{}, config, {}, {}});
   EXPECT_EQ(quantization.scheme_of(kModule)->block_rows, 64);
   EXPECT_EQ(quantization.scheme_of(kModule)->group_size, 32);
   EXPECT_EQ(quantization.scheme_of("model.layers.0.mlp.gate"), nullptr);
@@ -449,13 +449,13 @@ TEST(QuantizationConfig, QuarkExcludesByExpressionToo) {
 TEST(QuantizationConfig, QuantizeConfigBesideTheConfig) {
   const std::string config =
       R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "sym": false}})";
-  const auto with = [&](const std::string& beside) { return read_texts({config, {}, beside}); };
+  const auto with = [&](const std::string& beside) { return read_texts({{}, config, {}, beside}); };
   EXPECT_FALSE(with(R"({"checkpoint_format": "gptq_v2"})").scheme_of(kModule)->zero_is_minus_one);
   EXPECT_EQ(with(R"({"group_size": 64})").scheme_of(kModule)->group_size, 64);
   EXPECT_THROW(with(R"({"bits": 8})"), Error);
   EXPECT_THROW(with(R"({"sym": true})"), Error);
   const std::string hf = R"({"quantization": {"quant_algo": "NVFP4"}})";
-  EXPECT_THROW(read_texts({config, hf, {}}), Error);
+  EXPECT_THROW(read_texts({{}, config, hf, {}}), Error);
 }
 
 // An entry names the module itself, as the library that writes these configs has it.
@@ -479,8 +479,8 @@ TEST(QuantizationConfig, GptqOverridesKeepWhatTheyDoNotName) {
 TEST(QuantizationConfig, PythonsConstants) {
   const std::string text = R"({"a": Infinity, "b": [-Infinity, NaN], "c": "NaN \" Infinity",
     "quantization_config": {"quant_method": "fp8"}})";
-  EXPECT_EQ(read_texts({text, {}, {}}).method(), "fp8");
-  EXPECT_THROW(read_texts({R"({"a": Infinit})", {}, {}}), Error);
+  EXPECT_EQ(read_texts({{}, text, {}, {}}).method(), "fp8");
+  EXPECT_THROW(read_texts({{}, R"({"a": Infinit})", {}, {}}), Error);
 }
 
 }  // namespace

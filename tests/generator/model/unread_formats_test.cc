@@ -54,7 +54,8 @@ TEST(UnreadFormats, Methods) {
 std::pair<std::string, std::string> refused(const std::string& config) {
   try {
     Findings findings("model");
-    const ModelConfigTexts texts{config, {}, {}};
+    ModelConfigTexts texts;
+    texts.config = config;
     static_cast<void>(ConfigDocuments(texts, findings).quantization());
     findings.throw_if_any();
   } catch (const Error& error) {

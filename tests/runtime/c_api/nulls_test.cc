@@ -267,7 +267,7 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
     std::stringstream header;
     header << std::ifstream(entry.path()).rdbuf();
     const std::string all = header.str();
-    const std::regex function("HEDDLE_EXPORT heddle_status\\s+(heddle_\\w+)\\(");
+    const std::regex function("HEDDLE_CALL\\s+(heddle_\\w+)\\(");
     for (std::sregex_iterator at(all.begin(), all.end(), function), end; at != end; ++at) {
       declared.insert((*at)[1]);
     }
