@@ -94,7 +94,7 @@ std::string why_sixteen_bits(const Scheme& scheme, int arch) {
   if (!why.empty() || arch == 0) return why;
   const Target target = target_of_arch(arch);
   if (takes_bytes(target, gemm)) return {};
-  if (converts_codes(target, gemm) && refuse_pair(Spec::from_gemm(gemm), target).empty()) {
+  if (converts_codes(target, gemm) && refuse_on_target(Spec::from_gemm(gemm), target).empty()) {
     return "mma.sync of sm_" + std::to_string(arch) +
            " multiplies FP8 as FP16, which takes longer than activations of 16 bits";
   }
@@ -113,7 +113,7 @@ std::string architectures_with_bytes(const Scheme& scheme) {
 }
 
 bool takes_bytes(const Target& target, const GemmSpec& gemm) {
-  return !converts_codes(target, gemm) && refuse_pair(Spec::from_gemm(gemm), target).empty();
+  return !converts_codes(target, gemm) && refuse_on_target(Spec::from_gemm(gemm), target).empty();
 }
 
 int rank_by_bytes(const Target& target) {

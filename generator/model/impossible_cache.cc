@@ -25,7 +25,7 @@ void refuse_impossible_cache(const Spec& spec) {
     keep_if_of_block(std::move(contradictions));
   } else {
     for (const Target& target : known_targets()) {
-      std::vector<Problem> problems = refuse_pair(spec, target);
+      std::vector<Problem> problems = refuse_on_target(spec, target);
       if (problems.empty()) return;
       keep_if_of_block(std::move(problems));
     }

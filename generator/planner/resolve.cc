@@ -62,7 +62,7 @@ Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables) 
   plan.spec = spec;
   plan.target = target;
   std::vector<Problem> problems = check_meaning(spec);
-  for (Problem& problem : refuse_pair(spec, target)) problems.push_back(std::move(problem));
+  for (Problem& problem : refuse_on_target(spec, target)) problems.push_back(std::move(problem));
   refuse_if_any(spec, std::move(problems));
   const Family& first = *families_of(spec.op()).front();
   first.prepare(plan);

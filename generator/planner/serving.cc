@@ -90,7 +90,7 @@ std::vector<const Family*> serving_families(const Spec& spec, const Target& targ
   return families;
 }
 
-std::vector<Problem> refuse_pair(const Spec& asked, const Target& target) {
+std::vector<Problem> refuse_on_target(const Spec& asked, const Target& target) {
   std::vector<Problem> problems = families_of(asked.op()).front()->target_problems(asked, target);
   // A path that the target lacks is at fault by itself; the families say what else is.
   const Spec spec = lacks_path(problems) ? with_path(asked, Path::kAuto) : asked;

@@ -16,9 +16,9 @@ namespace heddle {
 std::vector<const Family*> serving_families(const Spec& spec, const Target& target,
                                             const MRange& sizes);
 
-// Every reason why no kernel exists for this pair, whatever the tile: what the target lacks, and
-// what each family does not serve. Empty if there may be one.
-std::vector<Problem> refuse_pair(const Spec& spec, const Target& target);
+// Every reason why no kernel exists for the spec on this target, whatever the tile: what the target
+// lacks, and what each family does not serve. Empty if there may be one.
+std::vector<Problem> refuse_on_target(const Spec& spec, const Target& target);
 
 // Why none of the families that may serve these sizes has a kernel; empty where none of them
 // insists on one. Precondition: they have no candidates.
