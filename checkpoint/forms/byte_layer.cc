@@ -15,14 +15,13 @@
 #include "checkpoint/forms/read_layer.h"
 #include "checkpoint/modules/layer_error.h"
 #include "checkpoint/modules/module_roles.h"
+#include "generator/ceil_div.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kDefaultBlock = 128;  // rows and columns of FP8's blocks where the config has none
 constexpr std::uint8_t kSignBit = 0x80;  // of a byte in two's complement
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 bool is_e8m0(TensorType type) { return type == TensorType::kU8 || type == TensorType::kF8E8M0; }
 

@@ -1,10 +1,10 @@
-// What the hardware has, and the arithmetic of whole tiles.
+// What the hardware has of shared memory.
 #ifndef HEDDLE_GENERATOR_FAMILIES_SHARED_MEMORY_H_
 #define HEDDLE_GENERATOR_FAMILIES_SHARED_MEMORY_H_
 
 #include <algorithm>
-#include <cstdint>
 
+#include "generator/ceil_div.h"
 #include "heddle/target.h"
 
 namespace heddle {
@@ -24,8 +24,6 @@ inline int shared_bytes_of_own_sm(const Target& target) {
   return std::min(target.shared_per_sm / 2 - kReservedSharedBytes + kLineBytes,
                   target.shared_per_block);
 }
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace heddle
 

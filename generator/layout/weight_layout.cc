@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "generator/ceil_div.h"
 #include "generator/layout/groups.h"
 #include "generator/spec/byte_meaning.h"
 #include "heddle/error.h"
@@ -10,7 +11,6 @@
 namespace heddle {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 int round_up_16(int bytes) { return (bytes + 15) / 16 * 16; }
 constexpr int kTensorBytes = 16;  // an FP32 scale, padded
 

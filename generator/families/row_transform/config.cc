@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "generator/ceil_div.h"
 #include "generator/target/capabilities.h"
 #include "heddle/spec.h"
 
@@ -36,8 +37,8 @@ int vectors_of_largest(const RowTransformConfig& config) {
 constexpr int kUsualThreads = 384;
 constexpr int kMostHeldThreads = 512;
 
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
-int whole(int count, int unit) { return ceil_div(count, unit) * unit; }
+int blocks_of(int count, int unit) { return static_cast<int>(ceil_div(count, unit)); }
+int whole(int count, int unit) { return blocks_of(count, unit) * unit; }
 
 // Threads of a row for which a whole number of rows makes whole warps.
 int lanes_for(int threads) {
@@ -78,7 +79,7 @@ RowTransformConfig long_rows(RowTransformConfig config) {
 
 // Weights stay in registers where there is room for them in so many blocks of an SM.
 RowTransformConfig held(RowTransformConfig config, const Target& target, int blocks) {
-  config.vectors = ceil_div(config.row_vectors(), config.lanes);
+  config.vectors = blocks_of(config.row_vectors(), config.lanes);
   config.in_registers = true;
   if (config.norm == NormType::kNone) return config;
   config.holds_weights = true;
@@ -91,8 +92,8 @@ RowTransformConfig held(RowTransformConfig config, const Target& target, int blo
 RowTransformConfig gate_config(RowTransformConfig config, int vectors) {
   config.lanes = lanes_for(std::min(config.row_vectors(), kShortRowThreads));
   config.rows = kShortRowThreads / config.lanes;
-  config.vectors = std::min(vectors, ceil_div(config.row_vectors(), config.lanes));
-  config.parts = ceil_div(config.row_vectors(), config.lanes * config.vectors);
+  config.vectors = std::min(vectors, blocks_of(config.row_vectors(), config.lanes));
+  config.parts = blocks_of(config.row_vectors(), config.lanes * config.vectors);
   return config;
 }
 
@@ -134,14 +135,14 @@ RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& 
   RowTransformConfig config = base(spec, target);
   if (!config.takes_rows()) return gate_config(config, kUsualVectors / inputs_of(config));
   const int vectors = config.row_vectors();
-  const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, usual_vectors(config));
-  config.lanes = lanes_for(ceil_div(vectors, of_thread));
+  const int of_thread = std::clamp(blocks_of(vectors, kLineLanes), 1, usual_vectors(config));
+  config.lanes = lanes_for(blocks_of(vectors, of_thread));
   if (config.output.granularity == RowGranularity::kGroup) {
     // The vectors of a group are those of neighbouring lanes.
     config.lanes = std::max(config.lanes, lanes_for(std::min(vectors, device::kRowGroupVectors)));
   }
   if (config.lanes > kUsualThreads)
-    config.lanes = lanes_for(ceil_div(vectors, most_vectors(config)));
+    config.lanes = lanes_for(blocks_of(vectors, most_vectors(config)));
   // A block's warps are spread over the quarters of an SM, each with a quarter of its registers.
   if (config.keeps_values() && config.lanes > kWarp) config.lanes = whole(config.lanes, 4 * kWarp);
   if (config.lanes > kMostHeldThreads) return long_rows(config);
