@@ -18,20 +18,73 @@ namespace {
 using device::StreamConfig;
 using device::TokenValues;
 
-// The parameters of both families; those of 16 bits lack two.
+// The values of the cost parameters; kFields says what each means. 0: the family has no such one.
 struct Rates {
   double start, issue, warp_issue, stage, token_bytes, bulk_tokens, row_block, uneven, exchange,
       overlap;
 };
-constexpr Rates kOfHalves{2138, 3.27, 0.37, 275, 27.9, 0, 35.4, 0, 1442, 4.61};
-constexpr Rates kOfCodes{2032, 4, 0.355, 182, 35.8, 1182, 30.2, 650, 1262, 3.14};
 
+// Built in: of the family `stream`, tokens of 16 bits, and of `byte_stream`.
+constexpr Rates kOfHalves{.start = 2138,
+                          .issue = 3.27,
+                          .warp_issue = 0.37,
+                          .stage = 275,
+                          .token_bytes = 27.9,
+                          .bulk_tokens = 0,
+                          .row_block = 35.4,
+                          .uneven = 0,
+                          .exchange = 1442,
+                          .overlap = 4.61};
+constexpr Rates kOfCodes{.start = 2032,
+                         .issue = 4,
+                         .warp_issue = 0.355,
+                         .stage = 182,
+                         .token_bytes = 35.8,
+                         .bulk_tokens = 1182,
+                         .row_block = 30.2,
+                         .uneven = 650,
+                         .exchange = 1262,
+                         .overlap = 3.14};
+
+struct RateField {
+  double Rates::*value;
+  const char* name;
+  const char* unit;
+  const char* meaning;
+  double most = 0;  // as CostParameter::most
+};
+
+// In the order of the families' parameters.
+constexpr RateField kFields[] = {
+    {&Rates::start, "start", "clocks", "of a launch, up to the first products of its blocks"},
+    {&Rates::issue, "issue", "instructions a clock", "that the warps of an SM reach together",
+     kMostIssue},
+    {&Rates::warp_issue, "warp_issue", "instructions a clock", "that one warp reaches",
+     kMostWarpIssue},
+    {&Rates::stage, "stage", "clocks",
+     "of a warp for each stage: waiting, and asking for the next"},
+    {&Rates::token_bytes, "token_bytes", "bytes a clock",
+     "of tokens that an SM reads from the L2 cache"},
+    {&Rates::bulk_tokens, "bulk_tokens", "clocks",
+     "until tokens are there that come by bulk copies"},
+    {&Rates::row_block, "row_block", "clocks",
+     "of a block for each row block, warp and 8 tokens: adding sums"},
+    {&Rates::uneven, "uneven", "clocks", "of warps whose parts of K are not as many whole stages"},
+    {&Rates::exchange, "exchange", "clocks",
+     "to add the sums of two blocks that share K, or of two such pairs"},
+    {&Rates::overlap, "overlap", "exponent", "how little decoding and memory hinder each other"},
+};
+
+const Rates& built_in(bool of_codes) { return of_codes ? kOfCodes : kOfHalves; }
+
+// `costs`: of stream_cost_parameters(of_codes).
 Rates rates_of(Costs costs, bool of_codes) {
+  Rates rates = built_in(of_codes);
   std::size_t next = 0;
-  const auto take = [&](bool is_there = true) { return is_there ? costs[next++] : 0; };
-  // In the order of the members, as initializers are.
-  return {take(),         take(), take(),         take(), take(),
-          take(of_codes), take(), take(of_codes), take(), take()};
+  for (const RateField& field : kFields) {
+    if (rates.*field.value != 0) rates.*field.value = costs[next++];
+  }
+  return rates;
 }
 
 // Instructions of a warp for a chunk. Codes of FP8 that become FP16 in the loop take a PRMT and two
@@ -75,28 +128,12 @@ DecodePlan byte_stream_decode_plan(const GemmRequest& gemm) {
 }
 
 std::vector<CostParameter> stream_cost_parameters(bool of_codes) {
-  const Rates& own = of_codes ? kOfCodes : kOfHalves;
-  std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", own.start},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", own.issue,
-       kMostIssue},
-      {"warp_issue", "instructions a clock", "that one warp reaches", own.warp_issue,
-       kMostWarpIssue},
-      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", own.stage},
-      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache",
-       own.token_bytes},
-      {"bulk_tokens", "clocks", "until tokens are there that come by bulk copies", own.bulk_tokens},
-      {"row_block", "clocks", "of a block for each row block, warp and 8 tokens: adding sums",
-       own.row_block},
-      {"uneven", "clocks", "of warps whose parts of K are not as many whole stages", own.uneven},
-      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
-       own.exchange},
-      {"overlap", "exponent", "how little decoding and memory hinder each other", own.overlap},
-  };
-  // What a family does not have is 0.
-  const auto is_absent = [](const CostParameter& one) { return one.value == 0; };
-  parameters.erase(std::remove_if(parameters.begin(), parameters.end(), is_absent),
-                   parameters.end());
+  std::vector<CostParameter> parameters;
+  for (const RateField& field : kFields) {
+    const double value = built_in(of_codes).*field.value;
+    if (value != 0)
+      parameters.push_back({field.name, field.unit, field.meaning, value, field.most});
+  }
   return parameters;
 }
 
