@@ -68,30 +68,56 @@ struct WarpgroupConfig {
   // Sets of registers that weights are decoded into one after the other.
   static constexpr int kDecodedSets = 2;
 
-  // Whether tokens are codes of eight bits, and whether weights are multiplied as such, too.
+  // ---- What is multiplied, and in which sums ----
+
+  // The three cases of WgmmaOperands are mostly asked about by half: are tokens codes of eight
+  // bits, and are weights multiplied as such, too?
   HEDDLE_BOTH constexpr bool byte_tokens() const { return operands != WgmmaOperands::kHalf; }
   HEDDLE_BOTH constexpr bool byte_operands() const { return operands == WgmmaOperands::kBytes; }
-  HEDDLE_BOTH constexpr bool shares_tiles() const { return sharing != TileSharing::kNone; }
-  HEDDLE_BOTH constexpr bool shares_in_pairs() const { return sharing == TileSharing::kPairs; }
-
   // Whether sums of 128 columns are scaled, each by its token's factor and its block's.
   HEDDLE_BOTH constexpr bool scales_blocks() const { return scaling.mode == ScaleMode::kBlock; }
   // Whether sums of a group, or of 128 columns, have registers of their own before they are added.
   HEDDLE_BOTH constexpr bool has_group_sums() const {
     return scaling.mode == ScaleMode::kAccumulator || scaling.mode == ScaleMode::kGroup || promotes;
   }
-  HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
+  // With promotes: tokens whose products have registers of their own at a time.
+  HEDDLE_BOTH constexpr int chunk_sum_tokens() const {
+    return has_many_tokens() ? tile_m / 2 : tile_m;
+  }
+
+  // ---- Thread blocks and warpgroups ----
+
   HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
+  // Four warpgroups have 112 registers a thread, two 232 (shape.cuh).
+  HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
+  // Whether warpgroups share rows, and so divide the columns of a stage between them.
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
   HEDDLE_BOTH constexpr bool has_many_tokens() const { return tile_m > kManyTokens; }
   // Rows of the blocks of a cluster, which take neighbouring tiles.
   HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }
+  // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
+  static constexpr int kBandTokens = 2048;
+  HEDDLE_BOTH constexpr bool shares_tiles() const { return sharing != TileSharing::kNone; }
+  HEDDLE_BOTH constexpr bool shares_in_pairs() const { return sharing == TileSharing::kPairs; }
+  // Thread blocks that exchange sums have barriers for it.
+  HEDDLE_BOTH constexpr int exchange_barriers() const {
+    return shares_in_pairs() ? warpgroups + 1 : 0;
+  }
+  // Whether two warpgroups ping-pong, i.e. pass the tensor cores to each other: one scales the sums
+  // of its groups while the other's products run. Else both would wait for products at the same
+  // time. Of two operands of eight bits they are left to alternate by themselves, but where scales
+  // are found: these may make both begin the next tile together.
+  HEDDLE_BOTH constexpr bool ping_pongs() const {
+    return byte_tokens() && (!byte_operands() || epilogue.finds_scales) && has_group_sums() &&
+           warpgroups == 2 && !splits_columns() && tile_m > kRowTile;
+  }
+
+  // ---- A stage of the ring ----
 
   // Tokens are copied in boxes of 128 bytes, of all tokens of a tile or half of them.
   HEDDLE_BOTH constexpr int box_tokens() const { return tile_m < 96 ? tile_m : tile_m / 2; }
   // A launch of fewer tokens has boxes of so many.
   HEDDLE_BOTH constexpr bool fits_box() const { return box_tokens() == tile_m; }
-
   // A stage: tokens [boxes of columns][tile_m][128 bytes], each token's swizzled; weights
   // [tile_n / 16][stage_chunks] chunks, or of one the words of half of its columns and all of its
   // scales and zero points; of byte_operands() [stage_chunks][tile_n][128 bytes], swizzled.
@@ -117,34 +143,10 @@ struct WarpgroupConfig {
     return token_bytes() + weight_bytes() + factor_bytes();
   }
 
-  // With promotes: tokens whose products have registers of their own at a time.
-  HEDDLE_BOTH constexpr int chunk_sum_tokens() const {
-    return has_many_tokens() ? tile_m / 2 : tile_m;
-  }
+  // ---- How a tile ends (the policies of store.cuh) ----
 
-  // Tokens whose sums a warpgroup ends with, and a thread's sums of them in each row tile.
-  HEDDLE_BOTH constexpr int own_tokens() const { return splits_columns() ? tile_m / 2 : tile_m; }
-  HEDDLE_BOTH constexpr int own_sums() const { return own_tokens() / 2; }
-
-  // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
-  // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
-  // each of four gets; with byte_tokens() the rest is for stages. Or those that it gives to the
-  // other warpgroup, as they lie in its registers.
-  static constexpr int kPassRow = kRowTile + 4;
-  HEDDLE_BOTH constexpr bool has_small_passes() const {
-    return has_many_tokens() || has_four() || (byte_tokens() && !splits_columns());
-  }
-  HEDDLE_BOTH constexpr int pass_tokens() const {
-    return min_of(own_tokens(), has_small_passes() ? rounded_tokens() / 2 : 32);
-  }
   // Sums that need no bias, residual or scale of their own become outputs in registers, by rounding
-  // or, with gates and ups, which one lane has, by the activation too. Then 16 bits of each go
-  // through shared memory: [rounded_tokens()][kRoundedRow]. Each pass waits for the warps twice;
-  // codes of eight bits, whose tiles take half as long, have half as many.
-  HEDDLE_BOTH constexpr int rounded_tokens() const {
-    return (byte_tokens() && has_many_tokens()) || has_token_rows() ? 64 : 32;
-  }
-  static constexpr int kRoundedRow = kRowTile + 8;
+  // or, with gates and ups, which one lane has, by the activation too.
   HEDDLE_BOTH constexpr bool rounds_first() const {
     return scaling.mode != ScaleMode::kChannel && !weights.tensor_scale &&
            (epilogue.is_plain() || (epilogue.gated && epilogue.rounds_sums())) &&
@@ -170,7 +172,37 @@ struct WarpgroupConfig {
     if (has_token_rows()) return TileEnd::kTokenRows;
     return rounds_first() ? TileEnd::kRounded : TileEnd::kFloats;
   }
+  // With finds_scales: rows of packed weights whose outputs of a token share a scale.
+  HEDDLE_BOTH constexpr int scale_rows() const { return epilogue.scale_rows(); }
+  // Whether a warpgroup has whole groups of outputs. If not, all warpgroups of a block have to
+  // finish a tile together.
+  HEDDLE_BOTH constexpr bool has_own_groups() const {
+    return !epilogue.finds_scales || has_token_rows() || tile_n / warpgroups % scale_rows() == 0;
+  }
 
+  // ---- A warpgroup's sums on their way to Y ----
+
+  // Tokens whose sums a warpgroup ends with, and a thread's sums of them in each row tile.
+  HEDDLE_BOTH constexpr int own_tokens() const { return splits_columns() ? tile_m / 2 : tile_m; }
+  HEDDLE_BOTH constexpr int own_sums() const { return own_tokens() / 2; }
+  // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
+  // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
+  // each of four gets; with byte_tokens() the rest is for stages. Or those that it gives to the
+  // other warpgroup, as they lie in its registers.
+  static constexpr int kPassRow = kRowTile + 4;
+  HEDDLE_BOTH constexpr bool has_small_passes() const {
+    return has_many_tokens() || has_four() || (byte_tokens() && !splits_columns());
+  }
+  HEDDLE_BOTH constexpr int pass_tokens() const {
+    return min_of(own_tokens(), has_small_passes() ? rounded_tokens() / 2 : 32);
+  }
+  // Outputs of rounds_first() on their way to Y, 16 bits each: [rounded_tokens()][kRoundedRow].
+  // Each pass waits for the warps twice; codes of eight bits, whose tiles take half as long, have
+  // half as many passes.
+  HEDDLE_BOTH constexpr int rounded_tokens() const {
+    return (byte_tokens() && has_many_tokens()) || has_token_rows() ? 64 : 32;
+  }
+  static constexpr int kRoundedRow = kRowTile + 8;
   // Codes on their way to Y where finds_in_registers(): two passes of a warpgroup,
   // [rounded_tokens()][kCodeRow] bytes each; of tokens that are rows 16 of each warp,
   // [16][kTokenCodeRow].
@@ -185,40 +217,22 @@ struct WarpgroupConfig {
     return has_small_passes() ? 2 * rounded_tokens() * kRoundedRow
                               : max_of(4 * pass_tokens() * kPassRow, half_sum_bytes);
   }
-
-  // With finds_scales: rows of packed weights whose outputs of a token share a scale, and the
-  // largest magnitude of each 64 rows of a token; with finds_in_registers() what the outputs of
-  // each group are multiplied by, but of tokens that are rows, whose threads know it.
-  HEDDLE_BOTH constexpr int scale_rows() const { return epilogue.scale_rows(); }
+  // With finds_scales: the largest magnitude of each 64 rows of a token; with finds_in_registers()
+  // what the outputs of each group are multiplied by, but of tokens that are rows, whose threads
+  // know it.
   HEDDLE_BOTH constexpr int magnitude_bytes() const {
     if (!epilogue.finds_scales || has_token_rows()) return 0;
     return 4 * tile_m * (finds_in_registers() ? tile_n / scale_rows() : tile_n / kRowTile);
   }
-  // Whether a warpgroup has whole groups of outputs. If not, all warpgroups of a block have to
-  // finish a tile together.
-  HEDDLE_BOTH constexpr bool has_own_groups() const {
-    return !epilogue.finds_scales || has_token_rows() || tile_n / warpgroups % scale_rows() == 0;
-  }
-
   // The scale of each of a warpgroup's tokens, then its zero point.
   HEDDLE_BOTH constexpr int token_value_bytes() const {
     return !byte_tokens() || scales_blocks() ? 0 : 4 * (token_zeros ? 2 : 1) * own_tokens();
   }
 
-  // Thread blocks that exchange sums have barriers for it.
-  HEDDLE_BOTH constexpr int exchange_barriers() const {
-    return shares_in_pairs() ? warpgroups + 1 : 0;
-  }
-  // Whether two warpgroups ping-pong, i.e. pass the tensor cores to each other: one scales the sums
-  // of its groups while the other's products run. Else both would wait for products at the same
-  // time. Of two operands of eight bits they are left to alternate by themselves, but where scales
-  // are found: these may make both begin the next tile together.
-  HEDDLE_BOTH constexpr bool ping_pongs() const {
-    return byte_tokens() && (!byte_operands() || epilogue.finds_scales) && has_group_sums() &&
-           warpgroups == 2 && !splits_columns() && tile_m > kRowTile;
-  }
-  // Tokens, weights, the tokens' factors, sums on their way, the tokens' values, magnitudes of
-  // outputs, barriers.
+  // ---- Shared memory ----
+
+  // In this order: tokens, weights and factors of all stages, sums on their way to Y, the tokens'
+  // values, magnitudes of outputs, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
   HEDDLE_BOTH constexpr int factor_offset() const {
     return weight_offset() + stages * weight_bytes();
@@ -239,9 +253,6 @@ struct WarpgroupConfig {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers() +
            (ping_pongs() ? 8 * warpgroups : 0);
   }
-
-  // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
-  static constexpr int kBandTokens = 2048;
 
   HEDDLE_FIELDS(weights, scaling, epilogue, operands, promotes, scale_per_token, token_zeros,
                 e8m0_scales, tile_m, tile_n, stage_chunks, half_stages, stages, stages_ahead,

@@ -74,11 +74,17 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, Warpgro
   settle_scale(spec, layout, c);
 }
 
-// Whether steps of half the length are faster: where wgmma takes about as long as decoding, unless
-// two sets of sums alternate, or pairs read tokens once and store their sums as they are.
+// Whether a step has half as many columns as it could. Products of a stage then start earlier, and
+// warps wait more often: that pays where a step's decoding takes about as long as its products, and
+// nothing else hides either of them. The cost model does not know steps, so these are the tiles for
+// which `heddle bench --sweep` found it faster, on an H200.
 bool has_short_steps(const GemmSpec& spec, const WarpgroupConfig& c) {
+  // 64 tokens: unless two sets of sums alternate, which hide the products.
   if (c.tile_m == 64 && c.scaling.mode != ScaleMode::kAccumulator) return true;
-  if (c.tile_n == WarpgroupConfig::kRowTile) return spec.weight.bits < 3;
+  // Warpgroups that share 64 rows: only the longest decoding, of 1 and 2 bits.
+  if (c.splits_columns()) return spec.weight.bits < 3;
+  // A row tile for each of two: but not of 128 tokens, nor where pairs of blocks read tokens once
+  // and store sums as they are.
   const bool pairs = c.has_many_tokens() && c.cluster > 1 && c.epilogue.is_plain();
   return c.tile_n == 128 && c.tile_m > 64 && c.tile_m != 128 && !pairs;
 }

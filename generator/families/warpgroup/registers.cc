@@ -9,16 +9,23 @@ namespace {
 
 using device::WarpgroupConfig;
 
-// Registers other than those of sums and decoded words, found by compiling (CompileWgmma and
-// CompileWgmmaBytes, of every kernel).
-constexpr int kAddresses = 28;       // and the loop's
-constexpr int kWeightAddresses = 8;  // of weights that are multiplied from shared memory
-constexpr int kDecoding = 40;        // words, scales and zero points on their way
+// Sums and decoded words are counted below; they are most of what a thread has. The others cannot
+// be counted, since the compiler shares registers between what is not needed at the same time. Each
+// constant is the most that some kernel took beyond the counts, in registers of a thread:
+// compile_matrix_test --gtest_filter='*CompileWgmma*' holds that nothing spills.
+
+// In every kernel: addresses of the stage's tokens and words, barriers, the loop.
+constexpr int kAddresses = 28;
+// Weights that wgmma reads from shared memory: their descriptors, in place of decoding.
+constexpr int kWeightAddresses = 8;
+// Weights that are decoded: the next step's words, its scales and zero points, constants.
+constexpr int kDecoding = 40;
+// FP32 sums of 128 columns that are added to those of all of K: factors and addresses.
 constexpr int kPromoting = 16;
-// Addresses and words of a second row tile, for each chunk of a stage after the first.
+// A second row tile's addresses and words, for each chunk of a stage after the first.
 constexpr int kFurtherChunk = 6;
-// While sums of INT8 become FP32: addresses and words of a second row tile; and where the scales of
-// outputs are found, places of a thread for each chunk of a stage after the first.
+// Sums of INT8 that become FP32: a second row tile's addresses and words; and, where the scales of
+// outputs are found, a thread's offsets for each chunk of a stage after the first.
 constexpr int kSecondConverted = 64, kFoundChunk = 16;
 
 // Row tiles of a warpgroup. Two warpgroups may share one.
