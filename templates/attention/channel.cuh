@@ -44,7 +44,7 @@ struct AttentionChannels {
   using Key = typename S::Key;
   using Codes = typename Key::Codes;
   using Query = AttentionQuery<S>;
-  using Value = typename S::Value;
+  using Element = typename S::Element;
   static constexpr int kAllPairs = S::kKeyDim / 2;
   static constexpr int kLanePairs = (kAllPairs + 31) / 32;  // that a lane makes ready
   static constexpr int kZeroOffset = 2 * S::kKeyDim;
@@ -135,13 +135,13 @@ struct AttentionChannels {
   static __device__ __forceinline__ void add_step(float (&sums)[2][4], const u32x4 (&k)[4],
                                                   const u32x4& q) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const u32x4& low = k[2 * half];
-      const u32x4& high = k[2 * half + 1];
+    for (int m16 = 0; m16 < 2; ++m16) {
+      const u32x4& low = k[2 * m16];
+      const u32x4& high = k[2 * m16 + 1];
       const u32 a[4] = {low.x, high.x, low.y, high.y};
       const u32 b[4] = {low.z, high.z, low.w, high.w};
-      MmaAmpere::mma16816(Value{}, sums[half], a, q.x, q.y);
-      MmaAmpere::mma16816(Value{}, sums[half], b, q.z, q.w);
+      MmaAmpere::mma16816(Element{}, sums[m16], a, q.x, q.y);
+      MmaAmpere::mma16816(Element{}, sums[m16], b, q.z, q.w);
     }
   }
 

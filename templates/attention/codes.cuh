@@ -28,9 +28,11 @@ struct KvFloatCodes {
   // Q's elements, pair after pair as a word of K is decoded; here as they are.
   template <int kPairs>
   static __device__ __forceinline__ void order_query(u32 (&)[kPairs]) {}
-  // The element that keys() puts into half `half` of pair `pair` of a row, and how many bits higher
-  // than elsewhere.
-  static __device__ __forceinline__ int key_element(int pair, int half) { return 2 * pair + half; }
+  // The element that keys() puts into the lower or upper half of pair `pair` of a row, and how many
+  // bits higher than elsewhere.
+  static __device__ __forceinline__ int key_element(int pair, int upper) {
+    return 2 * pair + upper;
+  }
   static __device__ __forceinline__ int key_shift(int) { return 0; }
   // What values() leaves in the element, beside 2^kExponent.
   static __device__ __forceinline__ float element_factor(int) { return 1.0f; }
@@ -79,8 +81,8 @@ struct KvCodes<KvCode::kInt4, V> : KvIntegerCodes {
     pairs[2] = upper & 0x000f000fu;
     pairs[3] = Fp16::sub2(upper, pairs[2]);  // exact, and not on the pipe of the masks
   }
-  static __device__ __forceinline__ int key_element(int pair, int half) {
-    return 8 * (pair / 4) + pair % 4 + 4 * half;
+  static __device__ __forceinline__ int key_element(int pair, int upper) {
+    return 8 * (pair / 4) + pair % 4 + 4 * upper;
   }
   static __device__ __forceinline__ int key_shift(int pair) { return 4 * (pair % 2); }
   static __device__ __forceinline__ void order_query(u32 (&q)[4]) {
@@ -120,8 +122,8 @@ struct KvCodes<KvCode::kInt2, V> : KvIntegerCodes {
     pairs[6] = upper & 0x000c000cu;
     pairs[7] = upper & 0x00300030u;
   }
-  static __device__ __forceinline__ int key_element(int pair, int half) {
-    return 16 * (pair / 8) + pair % 8 + 8 * half;
+  static __device__ __forceinline__ int key_element(int pair, int upper) {
+    return 16 * (pair / 8) + pair % 8 + 8 * upper;
   }
   static __device__ __forceinline__ int key_shift(int pair) { return 2 * (pair % 8 % kAgain); }
   static __device__ __forceinline__ void order_query(u32 (&q)[8]) {

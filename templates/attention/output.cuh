@@ -26,7 +26,7 @@ template <class S>
 struct AttentionOutput {
   using Softmax = AttentionSoftmax<S>;
   using Cluster = AttentionCluster<S::kMostCluster>;
-  using Value = typename S::Value;
+  using Element = typename S::Element;
   static constexpr float kLn2 = 0.6931471805599453f;
   static constexpr int kQuads = S::kValueDim / 4;
   static constexpr int kSlotBytes = S::kSlotBytes;
@@ -141,8 +141,8 @@ struct AttentionOutput {
     const int query = S::kv_head(split.work_head) * S::kGroup + S::query_of_row(r);
     const i64 query_index = static_cast<i64>(split.sequence) * S::kQueries + query;
     store_global_8(arguments.out + 2 * (query_index * S::kValueDim + 4 * quad),
-                   Value::from_floats(sum.v[0] * scale, sum.v[1] * scale),
-                   Value::from_floats(sum.v[2] * scale, sum.v[3] * scale));
+                   Element::from_floats(sum.v[0] * scale, sum.v[1] * scale),
+                   Element::from_floats(sum.v[2] * scale, sum.v[3] * scale));
     if (S::kLogSums && quad == 0)
       arguments.log_sums[query_index] = kLn2 * (reference + log2_fast(total));
   }

@@ -35,7 +35,7 @@ template <class S>
 struct AttentionQuery {
   using Key = typename S::Key;
   using Codes = typename Key::Codes;
-  using Value = typename S::Value;
+  using Element = typename S::Element;
   // Pairs of elements that a lane has of a row, of a word, and of a vector (KvTensorShape).
   static constexpr int kPairs = S::kKeyDim / 8;
   static constexpr int kWordPairs = 16 / Codes::kBits;
@@ -54,7 +54,7 @@ struct AttentionQuery {
                                                                               : -3;
   // Q is multiplied as it is if it has the type of K's decoded codes, no scales are multiplied into
   // it, and all codes lie in the same bits of their words.
-  static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename S::Value>::value &&
+  static constexpr bool kAsItIs = IsSame<typename Codes::Value, Element>::value &&
                                   (!Codes::kInteger || Codes::kBits == 8) && !Key::kScalesQuery;
 
   u32 pairs[S::kRowTiles][kPairs];
@@ -157,7 +157,7 @@ struct AttentionQuery {
   __device__ __forceinline__ void normalise() {
     int up = 0;
     if (Key::kScalesQuery || any_lane(!is_fine())) up = kLargestExponent - largest_exponent();
-    if constexpr (IsSame<Fp16, Value>::value) {
+    if constexpr (IsSame<Fp16, Element>::value) {
       multiply_twice(up);
     } else {
       factor = logit_factor() * float_from_bits((127 - up - Codes::kExponent) << 23);
@@ -166,8 +166,8 @@ struct AttentionQuery {
       for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
         for (int i = 0; i < kPairs; ++i)
-          pairs[n][i] = Fp16::from_floats(Value::low_to_float(pairs[n][i]) * times,
-                                          Value::high_to_float(pairs[n][i]) * times);
+          pairs[n][i] = Fp16::from_floats(Element::low_to_float(pairs[n][i]) * times,
+                                          Element::high_to_float(pairs[n][i]) * times);
       }
     }
   }
@@ -194,9 +194,9 @@ struct AttentionQuery {
       u32 most[2] = {0, 0};
 #pragma unroll
       for (int i = 0; i < kPairs; ++i)
-        most[i % 2] = Value::max2_or_nan(most[i % 2], pairs[n][i] & 0x7fff7fffu);
-      const u32 both = Value::max2_or_nan(most[0], most[1]);
-      const float top = max_or_nan(Value::low_to_float(both), Value::high_to_float(both));
+        most[i % 2] = Element::max2_or_nan(most[i % 2], pairs[n][i] & 0x7fff7fffu);
+      const u32 both = Element::max2_or_nan(most[0], most[1]);
+      const float top = max_or_nan(Element::low_to_float(both), Element::high_to_float(both));
       fine = fine && (top == 0.0f ||
                       (top >= float_from_bits((127 + kLeastExponent) << 23) && top < 0x1p15f));
     }
@@ -208,8 +208,8 @@ struct AttentionQuery {
     for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) {
-        most = finite_max(most, Value::low_to_float(pairs[n][i]));
-        most = finite_max(most, Value::high_to_float(pairs[n][i]));
+        most = finite_max(most, Element::low_to_float(pairs[n][i]));
+        most = finite_max(most, Element::high_to_float(pairs[n][i]));
       }
     }
     most = warp_max(most);

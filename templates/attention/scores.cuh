@@ -45,17 +45,17 @@ struct AttentionScores {
       for (int vector = group * kGroupVectors; vector < (group + 1) * kGroupVectors;
            vector += kTogether) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
+        for (int m16 = 0; m16 < 2; ++m16) {
           u32 low[kTogether * Query::kVectorPairs];
           u32 high[kTogether * Query::kVectorPairs];
 #pragma unroll
           for (int i = 0; i < kTogether; ++i) {
             const u32 at = tile + Key::vector_offset(first, vector + i);
-            read(at + 16 * half * kRowStride, low + i * Query::kVectorPairs);
-            read(at + (16 * half + 8) * kRowStride, high + i * Query::kVectorPairs);
+            read(at + 16 * m16 * kRowStride, low + i * Query::kVectorPairs);
+            read(at + (16 * m16 + 8) * kRowStride, high + i * Query::kVectorPairs);
           }
           if constexpr (Key::kScalesCodes) {
-            const u32 of_token = entries + (16 * half + g) * Key::kEntryStride;
+            const u32 of_token = entries + (16 * m16 + g) * Key::kEntryStride;
             scale(of_token, vector, t, low);
             scale(of_token + 8 * Key::kEntryStride, vector, t, high);
           }
@@ -67,7 +67,7 @@ struct AttentionScores {
             for (int n = 0; n < S::kRowTiles; ++n) {
               u32 b[2];
               query.operand(n, pair, b);
-              MmaAmpere::mma16816(typename Codes::Value{}, sums[n][half][pair / 2 % kAccumulators],
+              MmaAmpere::mma16816(typename Codes::Value{}, sums[n][m16][pair / 2 % kAccumulators],
                                   a, b[0], b[1]);
             }
           }

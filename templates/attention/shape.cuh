@@ -23,7 +23,7 @@ namespace heddle {
 // Rows: the queries that share a head of K and V, and what a thread block and a lane have of them.
 template <class Config>
 struct AttentionRows {
-  using Value = typename Config::Value;  // of Q and of the output
+  using Element = typename Config::Value;  // of Q and of the output
   static constexpr int kQueryHeads = Config::value.heads.query;
   static constexpr int kKvHeads = Config::value.heads.kv;
   static constexpr int kQueryLen = Config::value.query_len;

@@ -40,12 +40,12 @@ struct AttentionValues {
 #pragma unroll
       for (int m = 0; m < S::kDimTiles; ++m) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
+        for (int k16 = 0; k16 < 2; ++k16) {
           u32 v[4];  // chunk 2m: two octets, chunk 2m + 1: the same
           ldmatrix_x4_trans(
-              v, Val::chunk_offset(first, 2 * m + lane / 16) + 16 * half * (16 * Val::kStride));
+              v, Val::chunk_offset(first, 2 * m + lane / 16) + 16 * k16 * (16 * Val::kStride));
           const u32 a[4] = {v[0], v[2], v[1], v[3]};
-          multiply_half(m, half, a, p);
+          multiply(m, k16, a, p);
         }
       }
     } else {
@@ -73,10 +73,10 @@ struct AttentionValues {
 #pragma unroll
         for (int m = 0; m < kChunkTiles; ++m) {
 #pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            const u32 a[4] = {pairs[2 * half][2 * m], pairs[2 * half][2 * m + 1],
-                              pairs[2 * half + 1][2 * m], pairs[2 * half + 1][2 * m + 1]};
-            multiply_half(chunk * kChunkTiles + m, half, a, p);
+          for (int k16 = 0; k16 < 2; ++k16) {
+            const u32 a[4] = {pairs[2 * k16][2 * m], pairs[2 * k16][2 * m + 1],
+                              pairs[2 * k16 + 1][2 * m], pairs[2 * k16 + 1][2 * m + 1]};
+            multiply(chunk * kChunkTiles + m, k16, a, p);
           }
         }
       }
@@ -101,12 +101,11 @@ struct AttentionValues {
         zeros[octet] = Fp16::from_floats(low, high);
       }
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const u32 a[4] = {zeros[2 * half], zeros[2 * half], zeros[2 * half + 1],
-                          zeros[2 * half + 1]};
+      for (int k16 = 0; k16 < 2; ++k16) {
+        const u32 a[4] = {zeros[2 * k16], zeros[2 * k16], zeros[2 * k16 + 1], zeros[2 * k16 + 1]};
 #pragma unroll
         for (int n = 0; n < S::kRowTiles; ++n)
-          MmaAmpere::mma16816(Value{}, zero_sums[n][group], a, p[n][2 * half], p[n][2 * half + 1]);
+          MmaAmpere::mma16816(Value{}, zero_sums[n][group], a, p[n][2 * k16], p[n][2 * k16 + 1]);
       }
     }
   }
@@ -159,11 +158,11 @@ struct AttentionValues {
       scales[octet] = prmt_by(load_shared_4(at), load_shared_4(at + Val::kEntryStride), selector);
     }
   }
-  __device__ __forceinline__ void multiply_half(int m, int half, const u32 (&a)[4],
-                                                const u32 (&p)[S::kRowTiles][4]) {
+  __device__ __forceinline__ void multiply(int m, int k16, const u32 (&a)[4],
+                                           const u32 (&p)[S::kRowTiles][4]) {
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n)
-      MmaAmpere::mma16816(Value{}, out[n][m], a, p[n][2 * half], p[n][2 * half + 1]);
+      MmaAmpere::mma16816(Value{}, out[n][m], a, p[n][2 * k16], p[n][2 * k16 + 1]);
   }
 };
 

@@ -24,16 +24,13 @@
 //
 // Order.
 // 1. While the previous kernel runs: schedule by the lengths and pages as they are, prefetch Q,
-// pages
-//    and the first tiles into the L2 cache. Then griddepcontrol.wait.
-// 2. Load Q, start the copies of the first tiles, and start again if lengths or pages have changed.
-// 3. Tile by tile: wait for a stage, refill the stage before it, S^T = K Q^T (query.cuh,
-// scores.cuh,
+//    pages and the first tiles into the L2 cache. Then griddepcontrol.wait.
+// 2. Load Q, start the copies of the first tiles; start again if lengths or pages have changed.
+// 3. Tile by tile: wait for a stage, refill the one before it, S^T = K Q^T (query.cuh, scores.cuh,
 //    channel.cuh), mask (mask.cuh), softmax (softmax.cuh), O^T += V^T P^T (values.cuh).
-// 4. At the end of a split: add the warps' results, then those of the cluster's blocks
-// (finish.cuh).
-//    A split that is no whole problem leaves a partial result in the workspace, and the last block
-//    to arrive merges them in a fixed order (output.cuh).
+// 4. At the end of a split: add the warps' results, then those of the cluster (finish.cuh). A split
+//    that is no whole problem leaves a partial result in the workspace, and the last block to
+//    arrive merges them in a fixed order (output.cuh).
 #pragma once
 
 #include "attention/channel.cuh"
@@ -75,8 +72,8 @@ struct AttentionWarp {
     mask.load(arguments, split, length, t);
     // Where a word holds the entries of two heads: the byte of this head's.
     const u32 odd_head = 2 * (S::kv_head(split.work_head) % 2);
-    const u32 key_half = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
-    const u32 value_half = Val::kEntryBytes == 2 && !Val::kPairs ? odd_head : 0;
+    const u32 key_byte = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
+    const u32 value_byte = Val::kEntryBytes == 2 && !Val::kPairs ? odd_head : 0;
 #pragma unroll 1
     for (int tile = split.begin + scheduler.cluster_warp(warp); tile < split.end;
          tile += scheduler.cluster_warps()) {
@@ -95,10 +92,10 @@ struct AttentionWarp {
           AttentionChannels<S>::residual(arguments, split, token, length, scores.logits, g, t);
         }
       } else {
-        scores.multiply(from, from + S::kKeyEntriesOffset + key_half, query, keys, g, t);
+        scores.multiply(from, from + S::kKeyEntriesOffset + key_byte, query, keys, g, t);
       }
       mask.apply(scores.logits, token, g);
-      softmax.add(from + S::kValueOffset, from + S::kValueEntriesOffset + value_half, scores.logits,
+      softmax.add(from + S::kValueOffset, from + S::kValueEntriesOffset + value_byte, scores.logits,
                   values, length - token, g, t, lane);
       if (++stage == S::kStages) stage = 0;
     }

@@ -20,9 +20,9 @@ struct AttentionChoice {
 };
 
 // The candidates of a plan: blocks of four warps, from as many of an SM as registers and shared
-// memory allow down to one; one block of two warps and of one; and wide blocks, where they have been
-// measured. Each has as many stages as are useful and fit. Empty if two tiles do not fit in shared
-// memory. Precondition: refuse_attention_tensors() finds nothing.
+// memory allow down to one; one block of two warps and of one; and wide blocks, where they have
+// been measured. Each has as many stages as are useful and fit. Empty if two tiles do not fit in
+// shared memory. Precondition: refuse_attention_tensors() finds nothing.
 std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
                                                const Target& target);
 
