@@ -178,7 +178,7 @@ struct KvTensorFetch {
 };
 
 // A warp's walk over its tiles of the cluster's splits: the pages that they lie in, and the copies
-// of K and V. Reads rows, cache, blocks and places of S.
+// of K and V. Reads every group of S.
 template <class S>
 struct KvFetch {
   using Key = typename S::Key;

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-// Reads rows, blocks and places of S.
+// Reads every group of S.
 template <class S>
 struct AttentionFinish {
   using Softmax = AttentionSoftmax<S>;

@@ -21,7 +21,7 @@ __device__ __forceinline__ Quad quad_of(u32x4 bits) {
            float_from_bits(bits.w)}};
 }
 
-// Reads rows, logits, blocks and places of S.
+// Reads every group of S.
 template <class S>
 struct AttentionOutput {
   using Softmax = AttentionSoftmax<S>;

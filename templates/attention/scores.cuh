@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-// Reads rows and cache (Key) of S.
+// Reads rows, cache (Key) and places of S.
 template <class S>
 struct AttentionScores {
   using Key = typename S::Key;

@@ -17,15 +17,14 @@ using device::AttentionTensorConfig;
 using device::DecodeAttentionConfig;
 
 constexpr int kUsualWarps = 4;
-constexpr int kLeastStages = 2;
-// Where an SM has several blocks: with two stages warps wait for each tile, and fewer warps with
-// more stages are faster.
-constexpr int kStagesOfMany = 3;
-constexpr int kMostStages = 6;
+// A warp computes with one stage while the next one is filled. With two a warp waits for each tile,
+// which only an SM's single block does without.
+constexpr int kLeastStages = 2, kUsualStages = 3, kMostStages = 6;
 constexpr int kMostRowTiles = 2;
-constexpr int kMostCluster = 8;  // blocks; CUDA lets every kernel have clusters of these
-constexpr int kWideBlocks = 2;   // of an SM; see has_wide()
-// Bytes of tiles that are in flight on an SM when the memory reaches its full rate.
+constexpr int kMostCluster = 8;     // blocks: the largest cluster that every kernel may have
+constexpr int kMostBlocksOfSm = 4;  // for which the workspace has counters
+constexpr int kWideBlocks = 2;      // of an SM; see has_wide()
+// Bytes of stages on an SM from which on more of them do not bring the memory's rate nearer.
 constexpr int kBytesInFlight = 96 * 1024;
 
 // Registers that a thread needs so that nothing spills, with heads of 128 elements. Those of 64
@@ -121,8 +120,8 @@ DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& ta
 
 // The configuration `given` with `warps` warps, `blocks_per_sm` blocks per SM, and as many stages
 // as are useful and fit.
-AttentionChoice filled(const DecodeAttentionConfig& given, const Target& target, int warps,
-                       int blocks_per_sm) {
+AttentionChoice with_stages(const DecodeAttentionConfig& given, const Target& target, int warps,
+                            int blocks_per_sm) {
   AttentionChoice choice{given, blocks_per_sm};
   DecodeAttentionConfig& config = choice.config;
   config.warps = warps;
@@ -132,7 +131,7 @@ AttentionChoice filled(const DecodeAttentionConfig& given, const Target& target,
   const int fitting = room / (warps * config.stage_bytes());
   const int in_flight = blocks_per_sm * warps * config.stage_bytes();
   const int useful = 1 + static_cast<int>(device::ceil_div(kBytesInFlight, in_flight));
-  config.stages = std::min({fitting, std::max(3, useful), kMostStages});
+  config.stages = std::min({fitting, std::max(kUsualStages, useful), kMostStages});
   // Where an SM has many blocks, each takes at least two tiles per warp: a single block merges all
   // partial results of a sequence and head.
   config.least_block_tiles = (blocks_per_sm > 2 ? 2 : 1) * warps;
@@ -159,10 +158,13 @@ int thread_registers(const DecodeAttentionConfig& c) {
   return bits > 4 || scales_query(c) ? RegisterNeed::kMore : RegisterNeed::kUsual;
 }
 
-// The most blocks of kUsualWarps warps whose threads an SM has these registers for.
+// The most blocks of kUsualWarps warps that the register file has room for.
 int blocks_by_registers(const Target& target, int registers) {
   int blocks = 1;
-  while (register_budget(target, 32 * kUsualWarps, blocks + 1) >= registers) ++blocks;
+  while (blocks < kMostBlocksOfSm &&
+         register_budget(target, 32 * kUsualWarps, blocks + 1) >= registers) {
+    ++blocks;
+  }
   return blocks;
 }
 
@@ -196,16 +198,16 @@ std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
     choices.push_back(choice);
     choices.back().config.most_blocks = target.sm_count * choice.blocks_per_sm;
   };
-  bool may_widen = true;
+  bool is_fullest = true;  // no more blocks fit: wide ones have the same warps
   for (int blocks = most_blocks; blocks > 0; --blocks) {
-    const AttentionChoice usual = filled(given, target, kUsualWarps, blocks);
-    add(usual, blocks > 1 ? kStagesOfMany : kLeastStages);
-    if (usual.config.stages < kStagesOfMany || !std::exchange(may_widen, false)) continue;
+    const AttentionChoice usual = with_stages(given, target, kUsualWarps, blocks);
+    add(usual, blocks > 1 ? kUsualStages : kLeastStages);
+    if (usual.config.stages < kUsualStages || !std::exchange(is_fullest, false)) continue;
     if (!has_wide(usual)) continue;
     const int warps = kUsualWarps * blocks / kWideBlocks;
-    add(filled(given, target, warps, kWideBlocks), usual.config.stages);
+    add(with_stages(given, target, warps, kWideBlocks), usual.config.stages);
   }
-  for (const int warps : {2, 1}) add(filled(given, target, warps, 1), kLeastStages);
+  for (const int warps : {2, 1}) add(with_stages(given, target, warps, 1), kLeastStages);
   return choices;
 }
 

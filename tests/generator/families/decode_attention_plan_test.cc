@@ -78,6 +78,8 @@ TEST(DecodeAttentionPlan, KernelsShareAWorkspace) {
 TEST(DecodeAttentionPlan, CountersAreThoseOfEveryWorkspace) {
   Target largest = target_from_name("h200");
   largest.sm_count = 4096;  // the most that a target may have
+  largest.registers_per_sm *= 4;
+  largest.shared_per_sm *= 4;
   for (const char* dtype : {"int8", "int4", "fp16"}) {
     const Plan plan = resolve(
         attention_spec(std::string(R"("dtype":")") + dtype + '"', "", {32, 8, 128, 1}, false),
@@ -88,6 +90,14 @@ TEST(DecodeAttentionPlan, CountersAreThoseOfEveryWorkspace) {
       EXPECT_LE(4 * config.most_blocks, kWorkspaceCounterBytes);
     }
   }
+}
+
+TEST(DecodeAttentionPlan, TheRegisterFileBoundsTheBlocksOfAnSm) {
+  const Spec spec = attention_spec(R"("dtype":"int4")", "", {32, 8, 128, 1}, false);
+  Target target = target_from_name("h200");
+  EXPECT_EQ(resolve(spec, target).kernels.front().blocks_per_sm, 4);
+  target.registers_per_sm /= 2;
+  EXPECT_EQ(resolve(spec, target).kernels.front().blocks_per_sm, 2);
 }
 
 // All blocks that the registers are for find room on an SM.
