@@ -1,10 +1,12 @@
 // The kernels of decode_attention, which an architecture of each kind has a part of: they compile,
 // fit the register file, nothing spills, and the compiler has nothing to say. Needs NVRTC, not a
 // GPU.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "decode_attention/config.h"
 #include "generator/families/configuration.h"
@@ -115,6 +117,44 @@ TEST(CompileAttentionWidths, KAndVMayDiffer) {
   kernel.configuration = make_configuration(config);
   kernel.shared_bytes = config.shared_bytes();
   expect_no_spills(render_all(plan), target);
+}
+
+// A step takes any Shape that has the groups of constants which it names (attention/shape.cuh): a
+// kernel of its own need not have the others.
+TEST(CompileAttentionSteps, NeedOnlyTheGroupsThatTheyName) {
+  struct Step {
+    const char* name;
+    const char* arguments;
+    const char* groups;
+  };
+  constexpr const char* kRows = "AttentionRows<Config>";
+  const std::string cache = fmt::format("{}, AttentionCache<Config>", kRows);
+  const std::string query = cache + ", AttentionLogitShape<Config>, AttentionPlaces<Config>";
+  const std::string mask = fmt::format("{}, AttentionLogitShape<Config>", kRows);
+  const std::string schedule = mask + ", AttentionBlocks<Config>, AttentionPlaces<Config>";
+  const std::string scores = cache + ", AttentionPlaces<Config>";
+  const std::vector<Step> steps = {{"AttentionScheduler", "Part", schedule.c_str()},
+                                   {"KvTensorFetch", "Part, Part::Key", "AttentionCache<Config>"},
+                                   {"AttentionQuery", "Part", query.c_str()},
+                                   {"AttentionScores", "Part", scores.c_str()},
+                                   {"AttentionChannels", "Part", query.c_str()},
+                                   {"AttentionMask", "Part", mask.c_str()},
+                                   {"AttentionSoftmax", "Part", cache.c_str()},
+                                   {"AttentionValues", "Part", cache.c_str()}};
+  const Plan plan = resolve(
+      attention_spec(R"("dtype":"int4","k":{"granularity":"channel"})", "", {32, 8, 128, 1}, false),
+      target_from_name("h200"));
+  std::vector<Source> sources;
+  for (const Step& step : steps) {
+    Source source = render(plan, 0);
+    const std::string part =
+        fmt::format("namespace heddle {{\nstruct Part : {} {{}};\ntemplate struct {}<{}>;\n}}\n",
+                    step.groups, step.name, step.arguments);
+    source.text.resize(source.text.find("extern \"C\""));
+    source.text += part + "extern \"C\" __global__ void " + source.kernel_name + "() {}\n";
+    sources.push_back(std::move(source));
+  }
+  EXPECT_EQ(runtime().build(sources).size(), steps.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Archs, CompileAttention, testing::Values(80, 90, 120),
