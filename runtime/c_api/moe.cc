@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "generator/operations/operation.h"
 #include "generator/spec/refuse_if_any.h"
 #include "heddle/kernel.h"
 #include "heddle/operations.h"

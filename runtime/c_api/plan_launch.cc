@@ -12,6 +12,7 @@
 #include "runtime/c_api/parameters.h"
 #include "runtime/c_api/structs.h"
 #include "runtime/driver/cuda_abi.h"
+#include "runtime/launch/moe_launch.h"
 #include "runtime/launch/tensor_maps.h"
 
 namespace heddle::c_api {
@@ -90,6 +91,12 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
     values.argument_count = one.arguments.size();
     values.workspace_bytes = of.workspace_bytes(wanted.size);
     values.gathered_offset = gathers ? of.gathered_offset(wanted.size) : 0;
+    const bool maps_rows = one.takes(heddle::KernelArgument::kTokenMap) &&
+                           of.spec.get_if<heddle::MoeSpec>() != nullptr;
+    if (maps_rows) {
+      values.gathered_offset = static_cast<std::size_t>(
+          heddle::moe_rows(one, wanted.size, launch.schedule).offset);
+    }
     values.phases = one.phases;
     values.max_dynamic_shared_bytes = one.shared_bytes;
     write_struct(values, info, "heddle_plan_launch_info");

@@ -64,19 +64,22 @@ std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens)
   return state.workspace_bytes(tokens);
 }
 
-namespace {
-
-// What the phase's product reads, where it reads boxes of a tensor map; other phases take any map.
-cuda::CUtensorMap* rows_map(const cuda::Driver& driver, const Plan& plan,
-                            const PlannedKernel& kernel, const MoeArgs& args, int phase) {
+MoeRows moe_rows(const PlannedKernel& kernel, std::int64_t tokens, int schedule) {
   const device::ExpertLayer& layer =
       dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
-  const bool is_down = phase == static_cast<int>(device::MoePhase::kDown);
-  const device::i64 offset =
-      is_down ? layer.middle_offset(args.tokens) : layer.gathered_offset(args.tokens);
-  return token_map(driver, {bytes(args.workspace) + offset, layer.assignments(args.tokens),
-                            is_down ? layer.intermediate : layer.hidden, kernel.box_tokens,
-                            plan.spec.moe().activation == DType::kBf16});
+  const bool is_down = schedule == static_cast<int>(device::MoePhase::kDown);
+  return {is_down ? layer.middle_offset(tokens) : layer.gathered_offset(tokens),
+          layer.assignments(tokens), is_down ? layer.intermediate : layer.hidden};
+}
+
+namespace {
+
+// What the phase's product reads by boxes; another phase takes any map.
+cuda::CUtensorMap* rows_map(const cuda::Driver& driver, const Plan& plan,
+                            const PlannedKernel& kernel, const MoeArgs& args, int schedule) {
+  const MoeRows rows = moe_rows(kernel, args.tokens, schedule);
+  return token_map(driver, {bytes(args.workspace) + rows.offset, rows.rows, rows.columns,
+                            kernel.box_tokens, plan.spec.moe().activation == DType::kBf16});
 }
 
 }  // namespace

@@ -20,6 +20,16 @@ std::size_t moe_workspace_bytes(const Plan& plan, std::int64_t tokens);
 std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens);
 void launch(const Kernel::State& state, const MoeArgs& args, Stream stream);
 
+// What the argument "tokens" of a launch maps: a matrix [rows][columns] of the activation's dtype,
+// so many bytes behind the beginning of the workspace. Precondition: a kernel of a moe that has
+// that argument; KernelLaunch::schedule of the launch.
+struct MoeRows {
+  std::int64_t offset;
+  std::int64_t rows;
+  std::int64_t columns;
+};
+MoeRows moe_rows(const PlannedKernel& kernel, std::int64_t tokens, int schedule);
+
 // The kernel's one parameter.
 using device::MoeParameters;
 

@@ -56,6 +56,12 @@ def rows_report(wanted, m_list):
     return {"device": "fake", "read_tb_per_s": RATE, "benches": rows}
 
 
+def experts_report(wanted, m_list):
+    rows = [{"m": m, "experts_hit": 4.0, "floor_us": 10.0,
+             "us": 10.0 * wanted["times"] * wanted.get("spike", {}).get(str(m), 1)} for m in m_list]
+    return {"device": wanted.get("device", "fake"), "read_tb_per_s": RATE, "benches": rows}
+
+
 def weights_report(wanted):
     return {"device": "fake", "benches": [{"us": 40 * wanted["times"], "stream_us": 40.0}]}
 
@@ -108,6 +114,8 @@ def main(arguments):
             report = attention_report(wanted, specs, given["--loads"].split(","), sm_mhz(arguments))
         elif specs["op"] == "kv_append":
             report = append_report(wanted)
+        elif specs["op"] == "moe":
+            report = experts_report(wanted, m_list)
         else:
             report = rows_report(wanted, m_list) if m_list else weights_report(wanted)
         print(json.dumps(report))

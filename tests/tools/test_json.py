@@ -211,9 +211,6 @@ class JsonTest(CommandTest):
         self.assertIn("drawn", self.problem("explain", attention, *H200, "--loads", "1x1-8", code=2))
         self.assertIn("repack", self.problem("bench", repack, "--sweep", code=2))
         self.assertIn("repack", self.problem("explain", repack, "--measure", code=2))
-        experts = ROOT / "examples/specs/moe-qwen3-30b.json"
-        problem = self.problem("explain", experts, "--measure", code=2)
-        self.assertIn("--measure is of gemm and decode_attention", problem)
 
     def test_explain_measures_on_a_gpu_alone(self):
         if self.has_gpu():

@@ -9,7 +9,7 @@
  *     empty before it divides its memory anew, and kernels that start early do not overlap.
  *   For each phase, from 0 to phases - 1, ask heddle_plan_launch() and call cuLaunchKernelEx with
  *     that phase's grid, `threads` by 1 by 1 threads, its dynamic_shared_bytes, and the arguments
- *     that heddle_plan_argument() lists, of which only "schedule" differs between phases. Where
+ *     that heddle_plan_argument() lists, of which "schedule" and "tokens" differ between phases. Where
  *     cluster is more than 1 the launch has CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1, 1};
  *     with starts_early it may have CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
  * Memory, its alignment and the workspace are as heddle_launch_gemm() and its neighbours take them,
@@ -47,7 +47,8 @@ typedef struct heddle_plan_launch_info {
   int32_t box_columns;
   size_t argument_count;
   size_t workspace_bytes;   /* of this launch, all of its kernels together; 0 if none needs any */
-  size_t gathered_offset;   /* of a gemm with act_order: where the gathered X begins in it */
+  size_t gathered_offset;   /* of a gemm with act_order: where the gathered X begins in it; of a
+                               moe with the argument "tokens": what that maps */
   int64_t scale_box_tokens; /* of the argument "token_scales"; 0 without one */
   int32_t phases;           /* launches of the kernel, one after the other: a moe has several */
   int32_t max_dynamic_shared_bytes; /* the most of any phase */
@@ -72,6 +73,9 @@ HEDDLE_CALL heddle_plan_launch(const heddle_plan* plan, size_t kernel,
  *                {box_columns, box_tokens}, element strides {1, 1}, no interleave, SWIZZLE_128B,
  *                L2_256B, no fill. Activations of 8 bits are taken in pairs: FLOAT16, two sides
  *                {K / 2, M}, a stride of K bytes, the same boxes
+ *                Of a moe it maps the workspace from gathered_offset on: two sides
+ *                {hidden, tokens * top_k}, of the launch whose schedule is 3
+ *                {intermediate, tokens * top_k}
  *   token_scales a CUtensorMap of x_scales by value, the same but UINT32, two sides {M, G}, where a
  *                row has G groups of 128 columns or, of e8m0, G words of four, a stride of
  *                4 * x_scale_stride bytes (0: M rounded up to a multiple of 4), boxes

@@ -19,7 +19,7 @@ void check_loads(const Spec& spec, const std::vector<std::string>& loads) {
 void check_has_candidates(const Spec& spec, const char* option) {
   if (harness_of(spec).has_candidates()) return;
   throw Error(ErrorCategory::kUsage, "tool.no_candidates",
-              fmt::format("{} is of gemm and decode_attention: no other candidates are timed, so "
+              fmt::format("{} is of gemm, decode_attention and moe: no other candidates are timed, so "
                           "not those of {}",
                           option, to_string(spec.op())));
 }

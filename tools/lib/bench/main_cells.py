@@ -4,7 +4,7 @@ import dataclasses
 import json
 import typing
 
-from bench import bars, byte_gemms, kv_bars, run
+from bench import bars, byte_gemms, kv_bars, moe_bars, run
 
 EXAMPLES = run.ROOT / "examples/specs"
 
@@ -96,9 +96,14 @@ def weights(quick: bool) -> typing.Iterator[Case]:
         yield Case(name, example(name))
 
 
+def experts(quick: bool) -> typing.Iterator[Case]:
+    for name, spec in moe_bars.LAYERS.items():
+        yield Case(name, spec, (1, 8, 64, 256) if quick else moe_bars.TOKENS)
+
+
 # The cases of each group, main ones alone where `quick`.
 GROUPS: dict[str, typing.Callable[[bool], typing.Iterator[Case]]] = {
     "few_tokens": few_tokens, "other_weights": other_weights, "gated": gated,
     "many_tokens": many_tokens, "byte_activations": byte_activations, "attention": attention,
-    "append": append, "rows": rows, "weights": weights,
+    "append": append, "rows": rows, "weights": weights, "experts": experts,
 }

@@ -1,0 +1,41 @@
+"""tools/bench-moe: the layers, their bars and verdicts. A stand-in for heddle gives the times."""
+
+import sys
+import unittest
+
+from bench_script import ScriptTest
+from command import ROOT
+
+sys.path.insert(0, str(ROOT / "tools/lib"))
+
+from bench import moe_bars  # noqa: E402
+
+
+class MoeTest(ScriptTest):
+
+    def layers(self, **fake):
+        return self.document("bench-moe", **fake)["groups"]
+
+    def test_every_layer_is_timed_at_every_number_of_tokens(self):
+        layers = self.layers(times=1.5)
+        self.assertEqual(list(layers), list(moe_bars.LAYERS))
+        for layer in layers.values():
+            self.assertEqual([cell["tokens"] for cell in layer["cells"]], list(moe_bars.TOKENS))
+            for cell in layer["cells"]:
+                self.assertAlmostEqual(cell["times"], 1.5)
+                self.assertIsNone(cell["passed"])  # the stand-in is no card with bars
+
+    def test_a_card_with_bars_has_verdicts(self):
+        self.assertEqual(set(moe_bars.H200), set(moe_bars.LAYERS))
+        for times, passed in ((1.0, True), (2.0, False)):
+            for layer in self.layers(times=times, device="NVIDIA H200").values():
+                self.assertTrue(all(cell["passed"] is passed for cell in layer["cells"]))
+
+    def test_one_slow_cell_is_missed_alone(self):
+        layers = self.layers(times=1, device="NVIDIA H200", spike={"64": 2})
+        for layer in layers.values():
+            self.assertEqual([cell["tokens"] for cell in layer["cells"] if not cell["passed"]], [64])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+"""Layers of experts that benchmarks time, and how many times the floor each may take, as data."""
+
+import json
+
+from bench import run
+
+TOKENS = (1, 8, 32, 64, 256, 1024)
+
+MIXTRAL = {
+    "heddle": 1, "op": "moe",
+    "shape": {"hidden": 4096, "intermediate": 14336, "experts": 8, "top_k": 2},
+    "weight": {"gate_up": {"bits": 4, "group_size": 128}, "down": {"bits": 4, "group_size": 128}},
+    "activation": {"dtype": "fp16"}, "epilogue": {"activation": "silu", "gated": True}}
+
+
+def example(name):
+    return json.loads((run.ROOT / f"examples/specs/{name}.json").read_text())
+
+
+# The spec of each layer by what it is called.
+LAYERS = {"Mixtral 8x7B W4": MIXTRAL,
+          "Qwen3-30B-A3B W4": example("moe-qwen3-30b"),
+          "gpt-oss-20b MXFP4": example("moe-gpt-oss-20b")}
+
+# Times the floor on an H200, at TOKENS.
+H200 = {"Mixtral 8x7B W4": (1.10, 1.08, 1.16, 1.31, 1.36, 1.20),
+        "Qwen3-30B-A3B W4": (1.46, 1.18, 1.11, 1.14, 1.23, 1.43),
+        "gpt-oss-20b MXFP4": (1.29, 1.11, 1.12, 1.23, 1.42, 1.34)}
