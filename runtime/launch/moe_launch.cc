@@ -11,31 +11,78 @@
 
 namespace heddle {
 
+namespace {
+
+// Bytes of the arguments of a launch.
+struct MoeBytes {
+  std::size_t rows;     // of x, y and the residual
+  std::size_t choices;  // of ids and of weights
+  std::size_t gate_up;
+  std::size_t down;
+  std::size_t gate_up_bias;
+  std::size_t down_bias;
+};
+
+MoeBytes bytes_of_launch(const MoeSpec& spec, std::int64_t tokens) {
+  const std::int64_t experts = spec.local_experts();
+  const std::int64_t element = bytes_of(spec.activation);
+  const MoeGemms gemms = moe_gemms(spec);
+  const auto packed = [&](const GemmSpec& gemm) {
+    return static_cast<std::size_t>(experts) * weight_layout(gemm).total_bytes;
+  };
+  return {byte_count(tokens * spec.shape.hidden, element),
+          byte_count(tokens * spec.shape.top_k, sizeof(std::int32_t)),
+          packed(gemms.gate_up),
+          packed(gemms.down),
+          byte_count(experts * gemms.gate_up.shape.n, element),
+          byte_count(experts * gemms.down.shape.n, element)};
+}
+
+// Y may be X or the residual, which are read before it is written where it is they. All else is
+// read while Y is written, and the workspace is written all along.
+void refuse_overlaps(const MoeBytes& bytes, std::size_t workspace_bytes, const MoeArgs& args) {
+  const struct {
+    const char* name;
+    const DeviceInput& memory;
+    std::size_t bytes;
+    bool may_be_y;
+  } inputs[] = {{"x", args.x, bytes.rows, true},
+                {"residual", args.residual, bytes.rows, true},
+                {"ids", args.ids, bytes.choices, false},
+                {"weights", args.weights, bytes.choices, false},
+                {"gate_up", args.gate_up, bytes.gate_up, false},
+                {"down", args.down, bytes.down, false},
+                {"gate_up_bias", args.gate_up_bias, bytes.gate_up_bias, false},
+                {"down_bias", args.down_bias, bytes.down_bias, false}};
+  const MemoryRows y = memory_bytes(args.y.data, bytes.rows);
+  const MemoryRows workspace = memory_bytes(args.workspace.data, workspace_bytes);
+  refuse_overlap("y", y, "workspace", workspace);
+  for (const auto& input : inputs) {
+    const MemoryRows memory = memory_bytes(input.memory.data, input.bytes);
+    if (!input.may_be_y || memory.data != y.data) refuse_overlap(input.name, memory, "y", y);
+    refuse_overlap(input.name, memory, "workspace", workspace);
+  }
+}
+
+}  // namespace
+
 void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args) {
   const MoeSpec& spec = plan.spec.moe();
   if (args.tokens == 0) return;
   check_m(plan.spec.m_range(), args.tokens);
-  const std::int64_t experts = spec.local_experts();
-  const GemmSpec gate_up = gate_up_gemm(spec);
-  const GemmSpec down = down_gemm(spec);
-  const std::int64_t element = bytes_of(spec.activation);
-  const std::size_t rows = byte_count(args.tokens * spec.shape.hidden, element);
-  const std::size_t choices = byte_count(args.tokens * spec.shape.top_k, sizeof(std::int32_t));
-  const auto packed = [&](const GemmSpec& gemm) {
-    return static_cast<std::size_t>(experts) * weight_layout(gemm).total_bytes;
-  };
-  check_required(args.x, rows, "x");
-  check_required(args.gate_up, packed(gate_up), "gate_up");
-  check_required(args.down, packed(down), "down");
-  check_required(args.ids, choices, "ids", sizeof(std::int32_t));
-  check_required(args.weights, choices, "weights", sizeof(float));
-  check_required(args.y, rows, "y");
+  const MoeBytes bytes = bytes_of_launch(spec, args.tokens);
+  check_required(args.x, bytes.rows, "x");
+  check_required(args.gate_up, bytes.gate_up, "gate_up");
+  check_required(args.down, bytes.down, "down");
+  check_required(args.ids, bytes.choices, "ids", sizeof(std::int32_t));
+  check_required(args.weights, bytes.choices, "weights", sizeof(float));
+  check_required(args.y, bytes.rows, "y");
   const bool bias = spec.epilogue.bias;
-  check_wanted(args.gate_up_bias, bias, byte_count(experts * gate_up.shape.n, element),
-               "gate_up_bias");
-  check_wanted(args.down_bias, bias, byte_count(experts * down.shape.n, element), "down_bias");
-  check_wanted(args.residual, spec.epilogue.residual, rows, "residual");
+  check_wanted(args.gate_up_bias, bias, bytes.gate_up_bias, "gate_up_bias");
+  check_wanted(args.down_bias, bias, bytes.down_bias, "down_bias");
+  check_wanted(args.residual, spec.epilogue.residual, bytes.rows, "residual");
   check_workspace(args.workspace, workspace_bytes);
+  refuse_overlaps(bytes, workspace_bytes, args);
 }
 
 MoeParameters moe_parameters(const MoeArgs& args) noexcept {

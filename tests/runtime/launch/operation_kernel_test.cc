@@ -36,6 +36,11 @@ std::vector<Spec> all_specs() {
            R"("activation":{"dtype":"fp16"},"kv":{"dtype":"int8"})"),
       spec(R"("op":"decode_attention","shape":{"heads":8,"kv_heads":2,"head_dim":64},)"
            R"("activation":{"dtype":"fp16"},"kv":{"dtype":"int8"})"),
+      spec(R"("op":"row_transform","shape":{"columns":64,"m":[1,8]},"input":{"dtype":"fp16"},)"
+           R"("norm":{"type":"rms","epsilon":1e-6})"),
+      spec(R"("op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
+           R"("tokens":[1,1]},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},)"
+           R"("activation":{"dtype":"fp16"})"),
   };
 }
 
@@ -64,6 +69,8 @@ TEST_F(OperationKernelTest, IsOfOneOperation) {
   expect_only_of<QuantizeWeightKernel>(Op::kQuantizeWeight, kernels);
   expect_only_of<KvAppendKernel>(Op::kKvAppend, kernels);
   expect_only_of<DecodeAttentionKernel>(Op::kDecodeAttention, kernels);
+  expect_only_of<RowTransformKernel>(Op::kRowTransform, kernels);
+  expect_only_of<MoeKernel>(Op::kMoe, kernels);
   EXPECT_EQ(fake::launches().size(), 0U);
 }
 
@@ -88,7 +95,8 @@ template <class Handle>
 constexpr int kLaunches =
     Launches<Handle, GemmArgs>::value + Launches<Handle, DequantizeArgs>::value +
     Launches<Handle, RepackArgs>::value + Launches<Handle, QuantizeWeightArgs>::value +
-    Launches<Handle, KvAppendArgs>::value + Launches<Handle, DecodeAttentionArgs>::value;
+    Launches<Handle, KvAppendArgs>::value + Launches<Handle, DecodeAttentionArgs>::value +
+    Launches<Handle, RowTransformArgs>::value + Launches<Handle, MoeArgs>::value;
 
 static_assert(kLaunches<Kernel> == 0);
 static_assert(kLaunches<GemmKernel> == 1 && Launches<GemmKernel, GemmArgs>::value);
@@ -100,6 +108,9 @@ static_assert(kLaunches<QuantizeWeightKernel> == 1 &&
 static_assert(kLaunches<KvAppendKernel> == 1 && Launches<KvAppendKernel, KvAppendArgs>::value);
 static_assert(kLaunches<DecodeAttentionKernel> == 1 &&
               Launches<DecodeAttentionKernel, DecodeAttentionArgs>::value);
+static_assert(kLaunches<RowTransformKernel> == 1 &&
+              Launches<RowTransformKernel, RowTransformArgs>::value);
+static_assert(kLaunches<MoeKernel> == 1 && Launches<MoeKernel, MoeArgs>::value);
 
 // None is made by accident, and none is empty.
 static_assert(!std::is_convertible_v<Kernel, GemmKernel>);

@@ -1,0 +1,171 @@
+// Which arguments a launch of a layer of experts takes, and what of them the kernel gets.
+#include "runtime/launch/moe_launch.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/runtime/launch/launch_refusals.h"
+#include "tests/runtime/launch_size_checks.h"
+
+namespace heddle {
+namespace {
+
+using testing::expect_each_is_needed;
+
+// The last 6 of 8 experts. `everything`: with biases and a residual.
+Plan layer_plan(bool everything) {
+  MoeSpec spec;
+  spec.shape = {.hidden = 256,
+                .intermediate = 128,
+                .experts = 8,
+                .top_k = 2,
+                .tokens_min = 2,
+                .tokens_max = 100,
+                .first_expert = 2};
+  spec.epilogue = {
+      .bias = everything, .activation = Activation::kSilu, .residual = everything, .gated = true};
+  return resolve(Spec::from_moe(spec), target_from_name("h200"));
+}
+
+const Plan& full_layer() {
+  static const Plan plan = layer_plan(true);
+  return plan;
+}
+
+MoeArgs plain_args() {
+  MoeArgs args;
+  args.x = memory(0x10000000);
+  args.gate_up = memory(0x20000000);
+  args.down = memory(0x30000000);
+  args.ids = memory(0x40000004);
+  args.weights = memory(0x50000008);
+  args.y = memory(0x60000000);
+  args.workspace = memory(0xa0000000);
+  args.tokens = 3;
+  return args;
+}
+
+MoeArgs full_args() {
+  MoeArgs args = plain_args();
+  args.gate_up_bias = memory(0x70000000);
+  args.down_bias = memory(0x80000000);
+  args.residual = memory(0x90000000);
+  return args;
+}
+
+std::string layer_refusal(const Plan& plan, const MoeArgs& args) {
+  const bool served = args.tokens >= 2 && args.tokens <= 100;
+  const std::size_t workspace = served ? plan.workspace_bytes(args.tokens) : 0;
+  return code_thrown_by([&] { validate(plan, workspace, args); });
+}
+
+std::string of_layer(const std::function<void(MoeArgs&)>& change) {
+  MoeArgs args = full_args();
+  change(args);
+  return layer_refusal(full_layer(), args);
+}
+
+TEST(MoeLaunch, WantsItsPointers) {
+  EXPECT_EQ(of_layer([](auto&) {}), "");
+  const auto inputs = {&MoeArgs::x,         &MoeArgs::gate_up, &MoeArgs::down,
+                       &MoeArgs::ids,       &MoeArgs::weights, &MoeArgs::gate_up_bias,
+                       &MoeArgs::down_bias, &MoeArgs::residual};
+  for (DeviceInput MoeArgs::*const input : inputs) {
+    EXPECT_EQ(of_layer([&](auto& a) { a.*input = {}; }), "launch.missing");
+    const bool is_of_words = input == &MoeArgs::ids || input == &MoeArgs::weights;
+    EXPECT_EQ(of_layer([&](auto& a) { a.*input = memory(0xb0000002); }), "launch.misaligned");
+    EXPECT_EQ(of_layer([&](auto& a) { a.*input = memory(0xb0000004); }),
+              is_of_words ? "" : "launch.misaligned");
+  }
+  for (DeviceOutput MoeArgs::*const output : {&MoeArgs::y, &MoeArgs::workspace}) {
+    EXPECT_EQ(of_layer([&](auto& a) { a.*output = {}; }), "launch.missing");
+    EXPECT_EQ(of_layer([&](auto& a) { a.*output = memory(0xb0000008); }), "launch.misaligned");
+  }
+  const Plan plain = layer_plan(false);
+  EXPECT_EQ(layer_refusal(plain, plain_args()), "");
+  for (DeviceInput MoeArgs::*const input :
+       {&MoeArgs::gate_up_bias, &MoeArgs::down_bias, &MoeArgs::residual}) {
+    MoeArgs args = plain_args();
+    args.*input = memory(0xb0000000);
+    EXPECT_EQ(layer_refusal(plain, args), "launch.unexpected");
+  }
+}
+
+TEST(MoeLaunch, WantsTokensThatAreServed) {
+  for (const std::int64_t tokens : {-1, 1, 101}) {
+    EXPECT_EQ(of_layer([&](auto& a) { a.tokens = tokens; }), "launch.m") << tokens;
+  }
+  for (const std::int64_t tokens : {2, 100}) {
+    EXPECT_EQ(of_layer([&](auto& a) { a.tokens = tokens; }), "") << tokens;
+  }
+  EXPECT_EQ(of_layer([](auto& a) { a.tokens = 0; }), "") << "nothing is launched";
+  EXPECT_EQ(of_layer([](auto& a) { a = {}; }), "") << "of empty tensors neither";
+}
+
+TEST(MoeLaunch, WantsAllBytes) {
+  const Plan& plan = full_layer();
+  const MoeGemms gemms = moe_gemms(plan.spec.moe());
+  MoeArgs args = full_args();
+  args.x.bytes = args.y.bytes = args.residual.bytes = 3 * 256 * 2;
+  args.ids.bytes = args.weights.bytes = 3 * 2 * 4;
+  args.gate_up.bytes = 6 * weight_layout(gemms.gate_up).total_bytes;
+  args.down.bytes = 6 * weight_layout(gemms.down).total_bytes;
+  args.gate_up_bias.bytes = 6 * 2 * 128 * 2;
+  args.down_bias.bytes = 6 * 256 * 2;
+  const std::size_t workspace = plan.workspace_bytes(3);
+  args.workspace.bytes = workspace;
+  expect_each_is_needed([&] { validate(plan, workspace, args); },
+                        {{"x", &args.x.bytes},
+                         {"gate_up", &args.gate_up.bytes},
+                         {"down", &args.down.bytes},
+                         {"ids", &args.ids.bytes},
+                         {"weights", &args.weights.bytes},
+                         {"y", &args.y.bytes},
+                         {"gate_up_bias", &args.gate_up_bias.bytes},
+                         {"down_bias", &args.down_bias.bytes},
+                         {"residual", &args.residual.bytes}});
+  --args.workspace.bytes;
+  EXPECT_EQ(layer_refusal(plan, args), "launch.workspace");
+}
+
+TEST(MoeLaunch, SaysWhatMayBeInOnePlace) {
+  EXPECT_EQ(of_layer([](auto& a) { a.y = memory(0x10000000); }), "") << "Y may be X";
+  EXPECT_EQ(of_layer([](auto& a) { a.y = memory(0x90000000); }), "") << "or the residual";
+  EXPECT_EQ(of_layer([](auto& a) { a.residual = a.x; }), "") << "both are read alone";
+  EXPECT_EQ(of_layer([](auto& a) { a.y = memory(0x10000010); }), "launch.overlap");
+  EXPECT_EQ(of_layer([](auto& a) { a.y = memory(0x90000010); }), "launch.overlap");
+  // Behind three rows of 512 bytes.
+  EXPECT_EQ(of_layer([](auto& a) { a.y = memory(0x90000000 + 3 * 512); }), "");
+  for (DeviceInput MoeArgs::*const input :
+       {&MoeArgs::ids, &MoeArgs::weights, &MoeArgs::gate_up, &MoeArgs::down, &MoeArgs::gate_up_bias,
+        &MoeArgs::down_bias}) {
+    EXPECT_EQ(of_layer([&](auto& a) { a.*input = memory(0x60000000 + 2 * 512); }),
+              "launch.overlap");
+  }
+  for (DeviceInput MoeArgs::*const input :
+       {&MoeArgs::x, &MoeArgs::residual, &MoeArgs::ids, &MoeArgs::weights, &MoeArgs::gate_up,
+        &MoeArgs::down, &MoeArgs::gate_up_bias, &MoeArgs::down_bias}) {
+    EXPECT_EQ(of_layer([&](auto& a) { a.*input = memory(0xa0000100); }), "launch.overlap");
+  }
+  EXPECT_EQ(of_layer([](auto& a) { a.y = memory(0xa0000100); }), "launch.overlap");
+}
+
+TEST(MoeLaunch, GivesTheKernelAllOfIt) {
+  const MoeArgs args = full_args();
+  const MoeParameters parameters = moe_parameters(args);
+  EXPECT_EQ(parameters.x, args.x.data);
+  EXPECT_EQ(parameters.gate_up, args.gate_up.data);
+  EXPECT_EQ(parameters.down, args.down.data);
+  EXPECT_EQ(parameters.gate_up_bias, args.gate_up_bias.data);
+  EXPECT_EQ(parameters.down_bias, args.down_bias.data);
+  EXPECT_EQ(parameters.ids, args.ids.data);
+  EXPECT_EQ(parameters.weights, args.weights.data);
+  EXPECT_EQ(parameters.residual, args.residual.data);
+  EXPECT_EQ(parameters.y, args.y.data);
+  EXPECT_EQ(parameters.workspace, args.workspace.data);
+  EXPECT_EQ(parameters.tokens, 3);
+}
+
+}  // namespace
+}  // namespace heddle
