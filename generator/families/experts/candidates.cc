@@ -35,7 +35,6 @@ TileSpec tile_spec(const TilesConfig& tile) {
   spec.m = tile.tile_m;
   spec.n = tile.tile_n;
   spec.k = tile.stage_k;
-  spec.stages = tile.stages;
   spec.split_k = 1;
   spec.warps_m = tile.warps_m;
   spec.warps_n = tile.warps_n;
