@@ -87,7 +87,11 @@ void check_ranges(const Plan& plan) {
     for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
       expect(plan.workspace_bytes(m) <= most, "a launch with more workspace than the most");
       expect(plan.kernel_for(m) == i, "an M that another kernel serves");
-      check_launch(plan, i, {m});
+      for (int phase = 0; phase < kernel.phases; ++phase) {
+        LaunchSize size{m};
+        size.phase = phase;
+        check_launch(plan, i, size);
+      }
     }
     next = kernel.size_max + 1;
   }

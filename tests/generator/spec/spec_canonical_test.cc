@@ -37,6 +37,8 @@ Spec made_again(const Spec& spec) {
       return Spec::from_decode_attention(spec.decode_attention());
     case Op::kRowTransform:
       return Spec::from_row_transform(spec.row_transform());
+    case Op::kMoe:
+      return Spec::from_moe(spec.moe());
     case Op::kDequantize:
     case Op::kRepack:
     case Op::kQuantizeWeight:

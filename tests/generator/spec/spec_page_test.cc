@@ -18,7 +18,7 @@ std::vector<Section> sections() {
   std::vector<Section> list = {
       {"Every operation",
        {Op::kGemm, Op::kDequantize, Op::kRepack, Op::kQuantizeWeight, Op::kKvAppend,
-        Op::kDecodeAttention, Op::kRowTransform}},
+        Op::kDecodeAttention, Op::kRowTransform, Op::kMoe}},
       {"gemm, dequantize, repack, quantize_weight",
        {Op::kGemm, Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
       {"dequantize, repack, quantize_weight", {Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
@@ -56,21 +56,31 @@ std::string taken_default_text(const FieldTable& table, const Field& field) {
   return has_all ? from : from + ", else " + value_text(field, field.default_otherwise);
 }
 
+std::string tuple_default_text(const FieldTable& table, const Field& tuple) {
+  std::string text;
+  for (const Field& field : table.fields) {
+    if (field.parent() != tuple.pointer) continue;
+    text += (text.empty() ? "[" : ", ") + value_text(field, *field.slot.get(table.defaults));
+  }
+  return text + ']';
+}
+
 std::string default_text(const FieldTable& table, const Field& field) {
   if (!field.default_from.empty()) return taken_default_text(table, field);
   if (field.required) {
     const Field* object = optional_parent(table, field);
     return object == nullptr ? "required" : "required in `" + dotted(object->pointer) + '`';
   }
-  if (field.kind == FieldKind::kTuple) return "[1, 65536]";
+  if (field.kind == FieldKind::kTuple) return tuple_default_text(table, field);
   if (field.slot.get == nullptr) return "";
   const std::optional<std::int64_t> value = field.slot.get(table.defaults);
   return value ? value_text(field, *value) : "";
 }
 
 std::string row_of(const FieldTable& table, const Field& field) {
-  const std::string allowed =
-      field.kind == FieldKind::kBool ? "boolean" : allowed_text(table, field);
+  const std::string allowed = field.kind == FieldKind::kObject ? "as `weight` of a gemm"
+                              : field.kind == FieldKind::kBool ? "boolean"
+                                                               : allowed_text(table, field);
   return "| `" + dotted(field.pointer) + "` | " + allowed + " | " + default_text(table, field) +
          " | " + std::string(field.doc) + " |\n";
 }
@@ -88,13 +98,39 @@ bool repeats_field_of_kv(const FieldTable& table, const Field& field) {
   return true;
 }
 
+constexpr std::string_view kWeightsOfAnExpert[] = {"/weight/gate_up", "/weight/down"};
+
+bool is_weight_of_an_expert(std::string_view pointer) {
+  return std::find(std::begin(kWeightsOfAnExpert), std::end(kWeightsOfAnExpert), pointer) !=
+         std::end(kWeightsOfAnExpert);
+}
+
+// The weights of an expert have the fields that a gemm's have.
+bool repeats_field_of_a_gemm(const FieldTable& table, const Field& field) {
+  if (!is_weight_of_an_expert(field.parent())) return false;
+  const FieldTable& gemm = operation_of(Op::kGemm).fields();
+  const Field* same = gemm.find("/weight", field.name());
+  if (same == nullptr) {
+    ADD_FAILURE() << field.pointer;
+    return false;
+  }
+  EXPECT_EQ(same->doc, field.doc) << field.pointer;
+  EXPECT_EQ(allowed_text(gemm, *same), allowed_text(table, field)) << field.pointer;
+  EXPECT_EQ(same->default_from, field.default_from) << field.pointer;
+  if (field.default_from.empty()) {
+    EXPECT_EQ(default_text(gemm, *same), default_text(table, field)) << field.pointer;
+  }
+  return true;
+}
+
 // Whether the page has a row for it. Operations have a table of their own, and objects follow from
-// the fields in them.
+// the fields in them, but those whose fields the page describes elsewhere.
 bool has_row(const FieldTable& table, const Field& field) {
   const Field* parent = table.find(field.parent());
   const bool element = parent != nullptr && parent->kind == FieldKind::kTuple;
-  return field.kind != FieldKind::kObject && !element && field.pointer != "/op" &&
-         !repeats_field_of_kv(table, field);
+  if (field.kind == FieldKind::kObject) return is_weight_of_an_expert(field.pointer);
+  return !element && field.pointer != "/op" && !repeats_field_of_kv(table, field) &&
+         !repeats_field_of_a_gemm(table, field);
 }
 
 bool has_same_row(Op op, const Field& field, const std::string& row) {

@@ -92,6 +92,10 @@ std::vector<Spec> many_specs() {
   add_variants(
       Op::kRowTransform, row_transform,
       [](const RowTransformSpec& spec) { return Spec::from_row_transform(spec); }, &specs);
+  MoeSpec moe;
+  moe.shape = {.hidden = 512, .intermediate = 256, .experts = 64, .top_k = 4};
+  add_variants(
+      Op::kMoe, moe, [](const MoeSpec& spec) { return Spec::from_moe(spec); }, &specs);
   return specs;
 }
 

@@ -1,0 +1,269 @@
+// The spec of moe: its two weights, which of its fields go together, and what is refused by name.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/operations/moe/moe.h"
+#include "tests/generator/spec/spec_helpers.h"
+#include "tests/generator/spec/spec_pointers.h"
+
+namespace heddle {
+namespace {
+
+// Members of the layer, of the object `shape` and of the two weights.
+struct MoeText {
+  std::string shape;
+  std::string gate_up = R"("bits":4)";
+  std::string down = R"("bits":4)";
+  std::string more;
+  std::string activation = R"("dtype":"fp16")";
+
+  std::string json() const {
+    return R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,)"
+           R"("top_k":2)" +
+           shape + R"(},"weight":{"gate_up":{)" + gate_up + R"(},"down":{)" + down +
+           R"(}},"activation":{)" + activation + "}" + more + "}";
+  }
+};
+
+TEST(SpecMoe, WritesEveryDefault) {
+  const std::string weight =
+      R"({"bits":4,"type":"uint","group_size":128,"zero_point":"none","scale_dtype":"fp16",)"
+      R"("tensor_scale":false,"interleave":"fragment"})";
+  EXPECT_EQ(Spec::parse(MoeText().json()).canonical_json(),
+            R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,)"
+            R"("top_k":2,"tokens":[1,4096],"first_expert":0,"local_experts":0},)"
+            R"("weight":{"gate_up":)" +
+                weight + R"(,"down":)" + weight +
+                R"(},"activation":{"dtype":"fp16"},"routing":{"weight":"output"},)"
+                R"("epilogue":{"bias":false,"activation":"none","residual":false,"gated":false}})");
+}
+
+TEST(SpecMoe, ReadsEachWeight) {
+  MoeText text;
+  text.gate_up = R"("bits":4,"type":"e2m1","group_size":32,"scale_dtype":"e8m0")";
+  text.down = R"("bits":8,"zero_point":"int","group_size":-1)";
+  text.more = R"(,"routing":{"weight":"input"})";
+  text.shape = R"(,"first_expert":2,"local_experts":3,"tokens":[5,7])";
+  const MoeSpec moe = Spec::parse(text.json()).moe();
+  EXPECT_EQ(moe.gate_up.type, WeightType::kE2m1);
+  EXPECT_EQ(moe.gate_up.scale_dtype, DType::kE8m0);
+  EXPECT_EQ(moe.gate_up.group_size, 32);
+  EXPECT_EQ(moe.down.bits, 8);
+  EXPECT_EQ(moe.down.zero_point, ZeroPoint::kInt);
+  EXPECT_EQ(moe.down.group_size, kPerChannel);
+  EXPECT_EQ(moe.routing_weight, RoutingWeight::kInput);
+  EXPECT_EQ(moe.shape.first_expert, 2);
+  EXPECT_EQ(moe.local_experts(), 3);
+  EXPECT_EQ(moe.shape.tokens_min, 5);
+  EXPECT_EQ(moe.shape.tokens_max, 7);
+  const std::string canonical = Spec::parse(text.json()).canonical_json();
+  EXPECT_EQ(Spec::parse(canonical).canonical_json(), canonical);
+  EXPECT_EQ(Spec::from_moe(moe).canonical_json(), canonical);
+}
+
+// All experts from the first on are all that follow it, whichever way it was said.
+TEST(SpecMoe, SameExpertsSameText) {
+  const auto canonical = [](const std::string& shape) {
+    MoeText text;
+    text.shape = shape;
+    return Spec::parse(text.json()).canonical_json();
+  };
+  EXPECT_EQ(canonical(R"(,"local_experts":8)"), canonical(""));
+  EXPECT_EQ(canonical(R"(,"first_expert":5,"local_experts":3)"), canonical(R"(,"first_expert":5)"));
+  EXPECT_NE(canonical(R"(,"first_expert":5,"local_experts":2)"), canonical(R"(,"first_expert":5)"));
+  MoeText text;
+  text.shape = R"(,"first_expert":5)";
+  EXPECT_EQ(Spec::parse(text.json()).moe().local_experts(), 3);
+}
+
+// What the language has no word for is refused where it stands.
+TEST(SpecMoe, RefusesUnknownFieldsAndValues) {
+  const auto pointer_of = [](const MoeText& text) {
+    return parse_error(text.json()).problems().at(0).pointer;
+  };
+  const auto with = [](std::string MoeText::*member, const std::string& value) {
+    MoeText text;
+    text.*member = value;
+    return text;
+  };
+  using P = std::pair<std::string, std::string>;
+  // Experts take X in 16 bits, in the order of its columns and as it is.
+  for (const char* dtype : {"int8", "fp8_e4m3", "fp8_e5m2", "fp32"}) {
+    EXPECT_EQ(pointer_of(with(&MoeText::activation, R"("dtype":")" + std::string(dtype) + '"')),
+              "/activation/dtype");
+  }
+  for (const char* field : {"granularity", "pre_scale", "act_order"}) {
+    EXPECT_EQ(pointer_of(with(&MoeText::activation,
+                              R"("dtype":"fp16",")" + std::string(field) + R"(":true)")),
+              "/activation/" + std::string(field));
+  }
+  for (const auto& [shape, pointer] :
+       {P{R"(,"tokens":[0,4])", "/shape/tokens/0"}, P{R"(,"tokens":[1])", "/shape/tokens"},
+        P{R"(,"first_expert":-1)", "/shape/first_expert"},
+        P{R"(,"first_expert":1024)", "/shape/first_expert"},
+        P{R"(,"local_experts":1025)", "/shape/local_experts"}, P{R"(,"m":[1,4])", "/shape/m"},
+        P{R"(,"shared_experts":1)", "/shape/shared_experts"}}) {
+    EXPECT_EQ(pointer_of(with(&MoeText::shape, shape)), pointer);
+  }
+  for (const auto& [more, pointer] :
+       {P{R"(,"routing":{"weight":"both"})", "/routing/weight"},
+        P{R"(,"routing":{"logits":true})", "/routing/logits"},
+        P{R"(,"output":{"dtype":"fp16"})", "/output"}, P{R"(,"path":"ampere")", "/path"},
+        P{R"(,"tile":{"m":64})", "/tile"},
+        P{R"(,"epilogue":{"pre_scale":true})", "/epilogue/pre_scale"}}) {
+    EXPECT_EQ(pointer_of(with(&MoeText::more, more)), pointer);
+  }
+  for (const char* member : {"gate_up", "down"}) {
+    auto MoeText::*const weight =
+        member == std::string("down") ? &MoeText::down : &MoeText::gate_up;
+    const std::string object = std::string("/weight/") + member;
+    for (const auto& [fields, field] :
+         {P{R"("bits":9)", "/bits"}, P{R"("bits":4,"group_size":100)", "/group_size"},
+          P{R"("bits":4,"type":"int4")", "/type"}, P{"", "/bits"}}) {
+      EXPECT_EQ(pointer_of(with(weight, fields)), object + field);
+    }
+  }
+  const Error missing = parse_error(
+      R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2},)"
+      R"("weight":{"down":{"bits":4}},"activation":{"dtype":"fp16"}})");
+  EXPECT_EQ(missing.problems().at(0).pointer, "/weight/gate_up");
+  EXPECT_EQ(missing.problems().at(0).message, "the field is required");
+}
+
+MoeSpec valid() { return Spec::parse(MoeText().json()).moe(); }
+
+// What each change of a valid spec is refused for.
+TEST(SpecMoe, RefusesWhatDoesNotGoTogether) {
+  struct Case {
+    const char* why;
+    void (*change)(MoeSpec&);
+    Pointers pointers;
+  };
+  const Case cases[] = {
+      {"valid", [](MoeSpec&) {}, {}},
+      {"top_k", [](MoeSpec& s) { s.shape.top_k = 9; }, {"/shape/top_k"}},
+      {"every expert", [](MoeSpec& s) { s.shape.top_k = 8; }, {}},
+      {"no first expert", [](MoeSpec& s) { s.shape.first_expert = 8; }, {"/shape/first_expert"}},
+      {"too many local experts",
+       [](MoeSpec& s) {
+         s.shape.first_expert = 4;
+         s.shape.local_experts = 5;
+       },
+       {"/shape/local_experts"}},
+      {"the last local experts",
+       [](MoeSpec& s) {
+         s.shape.first_expert = 4;
+         s.shape.local_experts = 4;
+       },
+       {}},
+      {"tokens", [](MoeSpec& s) { s.shape.tokens_min = 5000; }, {"/shape/tokens"}},
+      {"too many assignments",
+       [](MoeSpec& s) { s.shape.tokens_max = (std::int64_t{1} << 29) + 1; },
+       {"/shape/tokens/1"}},
+      {"the most assignments", [](MoeSpec& s) { s.shape.tokens_max = std::int64_t{1} << 29; }, {}},
+      {"a clamped function without its limit",
+       [](MoeSpec& s) {
+         s.epilogue.gated = true;
+         s.epilogue.activation = Activation::kClampedSwiglu;
+       },
+       {"/epilogue/limit"}},
+      {"a clamped function without gates",
+       [](MoeSpec& s) {
+         s.epilogue.activation = Activation::kClampedSwiglu;
+         s.epilogue.limit = 7;
+       },
+       {"/epilogue/activation"}},
+      {"a limit of another function",
+       [](MoeSpec& s) {
+         s.epilogue.activation = Activation::kSilu;
+         s.epilogue.limit = 7;
+       },
+       {"/epilogue/limit"}},
+  };
+  for (const Case& one : cases) {
+    MoeSpec spec = valid();
+    one.change(spec);
+    EXPECT_EQ(pointers_of(check_meaning(spec)), one.pointers) << one.why;
+  }
+}
+
+// What a gemm of these weights is refused for, of either product at its own fields. The first one
+// reads 256 columns, the second 128.
+TEST(SpecMoe, RefusesTheWeightsOfAGemm) {
+  struct Case {
+    void (*change)(WeightSpec&);
+    const char* field;
+  };
+  const Case cases[] = {
+      {[](WeightSpec& w) { w.group_size = 96; }, "/group_size"},
+      {[](WeightSpec& w) { w.group_size = 512; }, "/group_size"},
+      {[](WeightSpec& w) { w.interleave = Interleave::kByteFragment; }, "/interleave"},
+      {[](WeightSpec& w) {
+         w.bits = 8;
+         w.interleave = Interleave::kSwizzle128b;
+       },
+       "/interleave"},
+      {[](WeightSpec& w) {
+         w.bits = 8;
+         w.type = WeightType::kE4m3;
+         w.group_rows = kBlockRows;
+       },
+       "/group_rows"},
+      {[](WeightSpec& w) {
+         w.channel_scale = DType::kFp32;
+         w.scale_dtype = DType::kInt8;
+       },
+       "/channel_scale"},
+      {[](WeightSpec& w) {
+         w = {};
+         w.type = WeightType::kBf16;
+         w.bits = 16;
+       },
+       "/type"},
+  };
+  for (const Case& one : cases) {
+    MoeSpec gate_up = valid();
+    one.change(gate_up.gate_up);
+    EXPECT_EQ(pointers_of(check_meaning(gate_up)),
+              Pointers{std::string("/weight/gate_up") + one.field});
+    MoeSpec down = valid();
+    one.change(down.down);
+    EXPECT_EQ(pointers_of(check_meaning(down)), Pointers{std::string("/weight/down") + one.field});
+  }
+  // A group that only the columns of one of the two are a multiple of.
+  MoeSpec groups = valid();
+  groups.gate_up.group_size = groups.down.group_size = 256;
+  EXPECT_EQ(pointers_of(check_meaning(groups)), Pointers{"/weight/down/group_size"});
+}
+
+// The two products as gemms, of which an engine packs the weights of each expert.
+TEST(SpecMoe, IsMadeOfTwoGemms) {
+  MoeSpec spec = valid();
+  spec.epilogue = {.bias = true,
+                   .activation = Activation::kClampedSwiglu,
+                   .residual = true,
+                   .gated = true,
+                   .limit = 7};
+  spec.down.bits = 8;
+  const MoeGemms gemms = moe_gemms(spec);
+  EXPECT_EQ(gemms.gate_up.shape.n, 2 * spec.shape.intermediate);
+  EXPECT_EQ(gemms.gate_up.shape.k, spec.shape.hidden);
+  EXPECT_EQ(gemms.down.shape.n, spec.shape.hidden);
+  EXPECT_EQ(gemms.down.shape.k, spec.shape.intermediate);
+  EXPECT_EQ(gemms.gate_up.weight.bits, 4);
+  EXPECT_EQ(gemms.down.weight.bits, 8);
+  EXPECT_TRUE(gemms.gate_up.epilogue.gated);
+  EXPECT_EQ(gemms.gate_up.epilogue.limit, 7);
+  EXPECT_FALSE(gemms.down.epilogue.gated);
+  EXPECT_TRUE(gemms.down.epilogue.bias);
+  EXPECT_FALSE(gemms.down.epilogue.residual) << "it is added to the sum";
+  EXPECT_EQ(gemms.down.output_dtype(), DType::kFp32);
+  // Both are specs of their own.
+  EXPECT_EQ(Spec::from_gemm(gemms.gate_up).gemm().shape.k, spec.shape.hidden);
+  EXPECT_TRUE(check_meaning(gemms.gate_up).empty());
+  EXPECT_TRUE(check_meaning(gemms.down).empty());
+}
+
+}  // namespace
+}  // namespace heddle
