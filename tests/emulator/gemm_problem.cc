@@ -13,34 +13,6 @@
 #include "tools/gpu_harness/operations/gemm/output_codes.h"
 
 namespace heddle {
-namespace {
-
-using emulator::Access;
-
-void append_bytes(const double value, DType dtype, std::vector<std::uint8_t>* bytes) {
-  std::uint8_t raw[4] = {};
-  if (dtype == DType::kFp32) {
-    const auto single = static_cast<float>(value);
-    std::memcpy(raw, &single, 4);
-  } else {
-    const std::uint16_t bits = float16_from_double(float16_format(dtype), value);
-    std::memcpy(raw, &bits, 2);
-  }
-  bytes->insert(bytes->end(), raw, raw + bytes_of(dtype));
-}
-
-double value_at(const std::uint8_t* bytes, DType dtype) {
-  if (dtype == DType::kFp32) {
-    float single = 0;
-    std::memcpy(&single, bytes, 4);
-    return single;
-  }
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, bytes, 2);
-  return float16_to_double(float16_format(dtype), bits);
-}
-
-// Normal values of variance 1.
 std::vector<std::uint16_t> random_values(std::int64_t count, DType dtype, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
@@ -70,6 +42,33 @@ std::vector<double> plain_weights(const GemmSpec& spec, const QuantizedWeights& 
     values.push_back((value - plain.zeros[group]) * plain.scales[group] * plain.tensor_scale);
   }
   return values;
+}
+
+namespace {
+
+using emulator::Access;
+
+void append_bytes(const double value, DType dtype, std::vector<std::uint8_t>* bytes) {
+  std::uint8_t raw[4] = {};
+  if (dtype == DType::kFp32) {
+    const auto single = static_cast<float>(value);
+    std::memcpy(raw, &single, 4);
+  } else {
+    const std::uint16_t bits = float16_from_double(float16_format(dtype), value);
+    std::memcpy(raw, &bits, 2);
+  }
+  bytes->insert(bytes->end(), raw, raw + bytes_of(dtype));
+}
+
+double value_at(const std::uint8_t* bytes, DType dtype) {
+  if (dtype == DType::kFp32) {
+    float single = 0;
+    std::memcpy(&single, bytes, 4);
+    return single;
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, bytes, 2);
+  return float16_to_double(float16_format(dtype), bits);
 }
 
 // Random values as a kernel reads them, in 16 or 32 bits, and what they are.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/spec.h"
+#include "heddle/weights.h"
 #include "tests/emulator/global_memory.h"
 #include "tools/gpu_harness/operations/gemm/byte_activations.h"
 
@@ -21,6 +22,12 @@ struct Errors {
 // Largest relative error allowed, in the root mean square. Rounding the output alone gives about
 // 2e-4 in FP16 and 1.7e-3 in BF16; rounding the scaled weight as well gives up to 1.5 times that.
 double error_limit(const GemmSpec& spec);
+
+// Normal values of variance 1 in 16 bits, and such values as numbers.
+std::vector<std::uint16_t> random_values(std::int64_t count, DType dtype, unsigned seed);
+std::vector<double> numbers(const std::vector<std::uint16_t>& bits, DType dtype);
+// W, [n][k].
+std::vector<double> plain_weights(const GemmSpec& spec, const QuantizedWeights& weights);
 
 class GemmProblem {
  public:

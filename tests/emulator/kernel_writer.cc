@@ -27,13 +27,16 @@ std::string own_text(const Source& source, const std::string& kind, std::size_t 
   const std::size_t begin = source.text.rfind("\nnamespace heddle {", config);
   std::string text;
   for (const std::string& name :
-       {std::string("Config"), std::string("Decode"), std::string("Encode"), source.kernel_name}) {
+       {std::string("Config"), std::string("Decode"), std::string("Encode"), std::string("GateUp"),
+        std::string("Down"), source.kernel_name}) {
     const std::string as = name == source.kernel_name ? kind : name + '_' + kind;
     text += fmt::format("#undef {0}\n#define {0} {1}_{2}\n", name, as, number);
   }
   std::string own = source.text.substr(begin);
   // Not macros: members of templates have some of these names, too.
-  for (const char* word : {"struct Frequencies", "heddle::Frequencies", "rope_frequencies"}) {
+  for (const char* word :
+       {"struct Frequencies", "heddle::Frequencies", "rope_frequencies", "namespace gate_up",
+        "heddle::gate_up", "namespace down", "heddle::down"}) {
     number_words(word, number, &own);
   }
   return text + own;

@@ -14,6 +14,7 @@
 #include "tests/emulator/gemm_cases.h"
 #include "tests/emulator/kernel_writer.h"
 #include "tests/emulator/kv_append_cases.h"
+#include "tests/emulator/moe_cases.h"
 #include "tests/emulator/row_cases.h"
 #include "tests/emulator/weight_op_cases.h"
 #include "tests/emulator/wgmma_bytes_cases.h"
@@ -105,6 +106,7 @@ const Kind kKinds[] = {
      "KvAppendOnCpu",
      {"kv_append/kv_append.cuh"},
      plans_of<kv_append_cases>},
+    {"moe", "moe", "MoeOnCpu", {"experts/experts.cuh"}, plans_of<moe_cases>},
     {"row", "row", "RowKernel", {"row_transform/row_transform.cuh"}, plans_of<row_cases>},
     {"repack", "weight_op", "RepackOnCpu", {"repack/repack.cuh"}, plans_of<repack_cases>},
     {"quantize",

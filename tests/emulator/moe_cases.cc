@@ -1,0 +1,131 @@
+#include "tests/emulator/moe_cases.h"
+
+#include <utility>
+
+#include "tests/plain_weight.h"
+
+namespace heddle {
+namespace {
+
+// Weights of each kind, in both products unless one is changed.
+MoeSpec layer(const MoeShape& shape, DType dtype, int bits, int group, ZeroPoint zero) {
+  MoeSpec spec;
+  spec.shape = shape;
+  spec.activation = dtype;
+  spec.gate_up.bits = bits;
+  spec.gate_up.group_size = group;
+  spec.gate_up.zero_point = zero;
+  spec.gate_up.scale_dtype = dtype;
+  spec.down = spec.gate_up;
+  spec.epilogue = {.activation = Activation::kSilu, .gated = true};
+  return spec;
+}
+
+std::vector<MoeCase> make_moe_cases() {
+  using enum DType;
+  constexpr auto kNone = ZeroPoint::kNone;
+  std::vector<MoeCase> cases;
+  const auto add = [&](std::string name, MoeSpec spec) -> MoeSpec& {
+    cases.push_back({std::move(name), std::move(spec)});
+    return cases.back().spec;
+  };
+  // Ends of rows, of columns and of an expert's tokens inside of tiles.
+  add("FourBits",
+      layer({.hidden = 160, .intermediate = 96, .experts = 5, .top_k = 2, .tokens_max = 5}, kFp16,
+            4, 32, kNone));
+  add("OneToken",
+      layer({.hidden = 288, .intermediate = 64, .experts = 4, .top_k = 1, .tokens_max = 1}, kBf16,
+            4, 32, ZeroPoint::kInt));
+  MoeSpec& clamped = add(
+      "Mxfp4", layer({.hidden = 96, .intermediate = 160, .experts = 4, .top_k = 2, .tokens_max = 9},
+                     kBf16, 4, 32, kNone));
+  clamped.gate_up.type = clamped.down.type = WeightType::kE2m1;
+  clamped.gate_up.scale_dtype = clamped.down.scale_dtype = kE8m0;
+  clamped.epilogue = {
+      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 2};
+  // Each product has weights of its own.
+  MoeSpec& both =
+      add("TwoKinds",
+          layer({.hidden = 128, .intermediate = 96, .experts = 3, .top_k = 2, .tokens_max = 6},
+                kFp16, 4, 32, ZeroPoint::kInt));
+  both.down.bits = 8;
+  both.down.group_size = kPerChannel;
+  both.epilogue.residual = true;
+  both.epilogue.activation = Activation::kGelu;
+  MoeSpec& nvfp4 = add(
+      "Nvfp4", layer({.hidden = 96, .intermediate = 64, .experts = 4, .top_k = 4, .tokens_max = 3},
+                     kFp16, 4, 16, kNone));
+  nvfp4.gate_up.type = nvfp4.down.type = WeightType::kE2m1;
+  nvfp4.gate_up.scale_dtype = nvfp4.down.scale_dtype = kE4m3;
+  nvfp4.gate_up.tensor_scale = nvfp4.down.tensor_scale = true;
+  MoeSpec& fp8 = add(
+      "Fp8", layer({.hidden = 96, .intermediate = 96, .experts = 4, .top_k = 2, .tokens_max = 7},
+                   kBf16, 8, kPerChannel, kNone));
+  fp8.gate_up.type = fp8.down.type = WeightType::kE4m3;
+  fp8.gate_up.scale_dtype = fp8.down.scale_dtype = kFp32;
+  fp8.epilogue = {.activation = Activation::kRelu2};
+  MoeSpec& three =
+      add("ThreeBits",
+          layer({.hidden = 64, .intermediate = 128, .experts = 3, .top_k = 2, .tokens_max = 4},
+                kFp16, 3, 64, ZeroPoint::kFloat));
+  three.down.zero_point = kNone;
+  // The routing weights multiply the tokens: ahead of a bias and of a function.
+  MoeSpec& input =
+      add("WeighsTheInput",
+          layer({.hidden = 96, .intermediate = 64, .experts = 4, .top_k = 2, .tokens_max = 8},
+                kBf16, 16, 0, kNone));
+  input.gate_up = input.down = plain_weight(kBf16);
+  input.routing_weight = RoutingWeight::kInput;
+  input.epilogue = {
+      .bias = true, .activation = Activation::kRelu, .residual = true, .gated = false};
+  // Some of many experts, more than a warp reads the counts of at a time.
+  add("Shard", layer({.hidden = 64,
+                      .intermediate = 64,
+                      .experts = 48,
+                      .top_k = 6,
+                      .tokens_max = 12,
+                      .first_expert = 7,
+                      .local_experts = 35},
+                     kFp16, 4, 32, kNone))
+      .epilogue.bias = true;
+  // Several tiles of an expert's rows, of both kinds of epilogues.
+  add("ManyTokens", layer({.hidden = 96,
+                           .intermediate = 96,
+                           .experts = 3,
+                           .top_k = 2,
+                           .tokens_min = 150,
+                           .tokens_max = 150},
+                          kFp16, 4, 32, ZeroPoint::kInt));
+  add("ManyTokensOfOneExpert", layer({.hidden = 64,
+                                      .intermediate = 64,
+                                      .experts = 1,
+                                      .top_k = 1,
+                                      .tokens_min = 140,
+                                      .tokens_max = 140},
+                                     kBf16, 4, 32, kNone))
+      .epilogue = {.bias = true, .activation = Activation::kNone, .residual = true};
+  return cases;
+}
+
+}  // namespace
+
+Plan MoeCase::plan() const {
+  Target target = target_from_name("h200");
+  target.sm_count = 3;
+  Plan plan = resolve(Spec::from_moe(spec), target);
+  PlannedKernel kernel = plan.kernels[plan.kernel_for(spec.shape.tokens_max)];
+  MoeSpec any = spec;
+  any.shape.tokens_min = 1;
+  plan.spec = Spec::from_moe(any);
+  kernel.size_min = 1;
+  kernel.size_max = any.shape.tokens_max;
+  plan.kernels = {std::move(kernel)};
+  return plan;
+}
+
+const std::vector<MoeCase>& moe_cases() {
+  static const std::vector<MoeCase> cases = make_moe_cases();
+  return cases;
+}
+
+}  // namespace heddle

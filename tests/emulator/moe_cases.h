@@ -1,0 +1,26 @@
+// The layers of experts whose kernels are run on the CPU.
+#ifndef HEDDLE_TESTS_EMULATOR_MOE_CASES_H_
+#define HEDDLE_TESTS_EMULATOR_MOE_CASES_H_
+
+#include <string>
+#include <vector>
+
+#include "heddle/inspect/plan.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+struct MoeCase {
+  std::string name;
+  MoeSpec spec;  // with the most tokens that its one kernel is chosen for
+
+  // For an H200 with three SMs, so that blocks take several tiles; its one kernel serves any number
+  // of tokens up to the most.
+  Plan plan() const;
+};
+
+const std::vector<MoeCase>& moe_cases();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_MOE_CASES_H_

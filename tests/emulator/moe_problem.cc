@@ -1,0 +1,153 @@
+#include "tests/emulator/moe_problem.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "generator/decode/float16.h"
+#include "heddle/weights.h"
+#include "tests/emulator/gemm_problem.h"
+#include "tools/gpu_harness/numbers/activated.h"
+#include "tools/gpu_harness/numbers/random_weights.h"
+
+namespace heddle {
+namespace {
+
+std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+// The experts that tokens choose of.
+std::vector<std::int32_t> experts_of(const MoeSpec& spec, EmulatedRouting routing) {
+  const MoeShape& shape = spec.shape;
+  const auto is_local = [&](std::int32_t id) {
+    return id >= shape.first_expert && id < shape.first_expert + spec.local_experts();
+  };
+  std::vector<std::int32_t> all(index(shape.experts));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::int32_t> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](std::int32_t id) {
+    switch (routing) {
+      case EmulatedRouting::kUniform:
+      case EmulatedRouting::kNoExperts:
+        return true;
+      case EmulatedRouting::kOne:
+        return is_local(id);
+      case EmulatedRouting::kEveryOther:
+        return id % 2 == 1;
+      case EmulatedRouting::kElsewhere:
+        return !is_local(id);
+    }
+    return false;
+  });
+  const auto fewest = index(shape.top_k);
+  if (routing == EmulatedRouting::kElsewhere) {
+    // Numbers beyond the model's experts where it has no other device's.
+    for (auto id = static_cast<std::int32_t>(shape.experts); chosen.size() < fewest; ++id) {
+      chosen.push_back(id);
+    }
+  }
+  return chosen.size() < fewest ? all : chosen;
+}
+
+double dot(const double* a, const double* b, std::int64_t count) {
+  return std::inner_product(a, a + count, b, 0.0);
+}
+
+}  // namespace
+
+EmulatedChoices emulated_choices(const MoeSpec& spec, std::int64_t tokens, EmulatedRouting routing,
+                                 unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> weight(0.1F, 1.0F);
+  std::vector<std::int32_t> experts = experts_of(spec, routing);
+  EmulatedChoices choices;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    if (routing != EmulatedRouting::kOne || token == 0) {
+      std::shuffle(experts.begin(), experts.end(), random);
+    }
+    for (std::int64_t choice = 0; choice < spec.shape.top_k; ++choice) {
+      std::int32_t id = experts[index(choice)];
+      if (routing == EmulatedRouting::kNoExperts && (token + choice) % 2 == 0) {
+        id = choice % 4 < 2 ? -1 : std::numeric_limits<std::int32_t>::max();
+      }
+      choices.ids.push_back(id);
+      choices.weights.push_back(weight(random));
+    }
+  }
+  return choices;
+}
+
+EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(spec)) {
+  const auto add = [](const GemmSpec& gemm, unsigned seed, std::vector<std::uint8_t>* packed,
+                      std::vector<std::vector<double>>* values) {
+    const QuantizedWeights weights =
+        random_weights({gemm.shape.n, gemm.shape.k}, gemm.weight, seed);
+    const std::vector<std::uint8_t> bytes = pack_weights(gemm, weights);
+    packed->insert(packed->end(), bytes.begin(), bytes.end());
+    values->push_back(plain_weights(gemm, weights));
+  };
+  const std::int64_t experts = spec.local_experts();
+  for (unsigned expert = 0; expert < experts; ++expert) {
+    add(gemms_.gate_up, 2 * expert + 1, &gate_up, &gate_up_numbers_);
+    add(gemms_.down, 2 * expert + 2, &down, &down_numbers_);
+  }
+  const std::int64_t elements = spec.shape.tokens_max * spec.shape.hidden;
+  x = random_values(elements, spec.activation, 101);
+  if (spec.epilogue.bias) {
+    gate_up_bias = random_values(experts * gemms_.gate_up.shape.n, spec.activation, 102);
+    down_bias = random_values(experts * spec.shape.hidden, spec.activation, 103);
+  }
+  if (spec.epilogue.residual) residual = random_values(elements, spec.activation, 104);
+}
+
+std::vector<double> EmulatedMoe::output(std::int64_t local, std::int64_t token,
+                                        double input_weight) const {
+  const Float16Format format = float16_format(spec_.activation);
+  const auto number = [&](std::uint16_t bits) { return float16_to_double(format, bits); };
+  const std::int64_t hidden = spec_.shape.hidden;
+  const std::int64_t columns = spec_.shape.intermediate;
+  const std::int64_t n = gemms_.gate_up.shape.n;
+  std::vector<double> row;
+  for (std::int64_t i = 0; i < hidden; ++i) row.push_back(number(x[index(token * hidden + i)]));
+  const auto sum = [&](std::int64_t of) {
+    const double* const w = gate_up_numbers_[index(local)].data() + of * hidden;
+    const double s = input_weight * dot(row.data(), w, hidden);
+    return spec_.epilogue.bias ? s + number(gate_up_bias[index(local * n + of)]) : s;
+  };
+  std::vector<double> middle;
+  for (std::int64_t i = 0; i < columns; ++i) {
+    const double value = spec_.epilogue.gated
+                             ? activated(gemms_.gate_up.epilogue, sum(i), sum(columns + i))
+                             : activated(spec_.epilogue.activation, sum(i));
+    middle.push_back(number(float16_from_double(format, value)));
+  }
+  std::vector<double> outputs;
+  for (std::int64_t i = 0; i < hidden; ++i) {
+    const double s = dot(middle.data(), down_numbers_[index(local)].data() + i * columns, columns);
+    outputs.push_back(spec_.epilogue.bias ? s + number(down_bias[index(local * hidden + i)]) : s);
+  }
+  return outputs;
+}
+
+std::vector<double> EmulatedMoe::expected(const EmulatedChoices& choices) const {
+  const bool weighs_input = spec_.routing_weight == RoutingWeight::kInput;
+  const std::int64_t hidden = spec_.shape.hidden;
+  const std::int64_t top_k = spec_.shape.top_k;
+  const auto tokens = static_cast<std::int64_t>(choices.ids.size()) / top_k;
+  std::vector<double> y = numbers(residual, spec_.activation);
+  y.resize(index(tokens * hidden));
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    for (std::int64_t choice = token * top_k; choice < (token + 1) * top_k; ++choice) {
+      const std::int64_t local = choices.ids[index(choice)] - spec_.shape.first_expert;
+      if (local < 0 || local >= spec_.local_experts()) continue;
+      const double weight = choices.weights[index(choice)];
+      const std::vector<double> outputs = output(local, token, weighs_input ? weight : 1);
+      for (std::int64_t i = 0; i < hidden; ++i) {
+        y[index(token * hidden + i)] += (weighs_input ? 1 : weight) * outputs[index(i)];
+      }
+    }
+  }
+  return y;
+}
+
+}  // namespace heddle
