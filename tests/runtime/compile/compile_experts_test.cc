@@ -1,0 +1,84 @@
+// The kernels of layers of experts, for every architecture: they compile, fit the register file and
+// nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include "tests/plain_weight.h"
+#include "tests/runtime/compile/compile_check.h"
+
+namespace heddle {
+namespace {
+
+MoeSpec layer_of_experts(const MoeShape& shape, DType dtype, WeightType type, int bits, int group,
+                         DType scale) {
+  MoeSpec spec;
+  spec.shape = shape;
+  spec.activation = dtype;
+  spec.gate_up.type = type;
+  spec.gate_up.bits = bits;
+  spec.gate_up.group_size = group;
+  spec.gate_up.scale_dtype = scale;
+  spec.down = spec.gate_up;
+  spec.epilogue = {.activation = Activation::kSilu, .gated = true};
+  return spec;
+}
+
+// Layers of published models, and one of every kind of weights.
+std::vector<MoeSpec> every_layer() {
+  using enum DType;
+  constexpr auto kUint = WeightType::kUint;
+  const MoeShape small{.hidden = 1056, .intermediate = 416, .experts = 40, .top_k = 4};
+  std::vector<MoeSpec> specs;
+  const auto add = [&](const MoeShape& shape, DType dtype, WeightType type, int bits, int group,
+                       DType scale) -> MoeSpec& {
+    specs.push_back(layer_of_experts(shape, dtype, type, bits, group, scale));
+    return specs.back();
+  };
+  add({.hidden = 2048, .intermediate = 768, .experts = 128, .top_k = 8}, kBf16, kUint, 4, 128,
+      kBf16);
+  MoeSpec& clamped = add({.hidden = 2880, .intermediate = 2880, .experts = 32, .top_k = 4}, kBf16,
+                         WeightType::kE2m1, 4, 32, kE8m0);
+  clamped.epilogue = {
+      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 7};
+  MoeSpec& nvfp4 = add({.hidden = 4096, .intermediate = 1536, .experts = 128, .top_k = 8}, kFp16,
+                       WeightType::kE2m1, 4, 16, kE4m3);
+  nvfp4.gate_up.tensor_scale = nvfp4.down.tensor_scale = true;
+  add({.hidden = 7168, .intermediate = 2048, .experts = 256, .top_k = 8, .local_experts = 32},
+      kBf16, WeightType::kE4m3, 8, kPerChannel, kFp32);
+  MoeSpec& zeros = add(small, kFp16, kUint, 4, 32, kFp16);
+  zeros.gate_up.zero_point = zeros.down.zero_point = ZeroPoint::kInt;
+  zeros.routing_weight = RoutingWeight::kInput;
+  MoeSpec& two_kinds = add(small, kBf16, kUint, 3, 32, kBf16);
+  two_kinds.down.bits = 8;
+  two_kinds.down.zero_point = ZeroPoint::kFloat;
+  two_kinds.epilogue = {.bias = true, .activation = Activation::kGelu, .residual = true};
+  MoeSpec& plain = add(small, kBf16, kUint, 4, 32, kBf16);
+  plain.gate_up = plain.down = plain_weight(kBf16);
+  return specs;
+}
+
+class CompileExperts : public testing::TestWithParam<int> {};
+
+// Architectures take turns with the kernels of a layer.
+TEST_P(CompileExperts, WithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  std::vector<Source> sources;
+  std::size_t first = 0;
+  for (const int arch : compiled_archs()) first += arch < GetParam() ? 1 : 0;
+  for (const MoeSpec& spec : every_layer()) {
+    const Plan plan = resolve(Spec::from_moe(spec), target);
+    add_in_turns(plan, plan.kernel_count(), first++, &sources);
+  }
+  expect_no_spills(sources, target);
+}
+
+std::vector<int> archs_of_experts() {
+  std::vector<int> archs = compiled_archs();
+  std::erase_if(archs, [](int arch) { return arch < 80; });
+  return archs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileExperts, testing::ValuesIn(archs_of_experts()),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace heddle
