@@ -5,34 +5,17 @@
 #include <utility>
 
 #include "generator/model/cache_heads.h"
+#include "generator/model/cache_specs.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
 #include "generator/model/impossible_cache.h"
 #include "generator/model/model_block.h"
-#include "generator/spec/document.h"
 #include "generator/spec/findings.h"
 #include "heddle/error.h"
 #include "heddle/model.h"
 
 namespace heddle {
 namespace {
-
-constexpr std::int64_t kLargestWhole = std::int64_t{1} << 30;
-
-// The block of another spec, as Spec::parse() reads it there.
-KvSpec read_kv(const KvShape& shape, DType dtype, std::string_view kv) {
-  Findings findings("spec");
-  if (!read_document(kv, {}, findings)) {
-    throw Error(ErrorCategory::kSpec, "spec.syntax",
-                {{"/kv", "is not JSON; kv_block_from_words() makes it of words such as int8:head",
-                  '"' + excerpt(kv) + '"', "", ""}});
-  }
-  std::string json = R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":)";
-  json += std::to_string(shape.kv_heads) + R"(,"head_dim":)" + std::to_string(shape.head_dim);
-  json += R"(},"activation":{"dtype":")" + std::string(to_string(dtype)) + R"("},"kv":)";
-  json += std::string(kv) + '}';
-  return Spec::parse(json).kv();
-}
 
 // Whether the error is of the kv block, which the user wrote, not the model.
 bool is_of_cache(const Error& error) {
@@ -69,51 +52,20 @@ class CacheBuilder {
   CacheBuilder(DType dtype, std::string_view kv, Model* model)
       : dtype_(dtype), kv_(kv), model_(*model) {}
 
+  // Both kernels, or none where a spec refuses what the model or `kv` asks for.
   void add(const AttentionKind& kind) {
-    const std::string reason = why_unserved(kind);
+    const std::string reason =
+        no_attention_.empty() ? why_no_cache_spec(kind.attention, kind.mixer) : no_attention_;
     if (!reason.empty()) return add_unserved(kind, reason);
-    const std::vector<std::string> notes = model_.notes;
     try {
-      add_kernels(kind);
+      CacheSpecs specs = cache_specs(kind.attention, kind.norm, dtype_, kv_, several_);
+      for (const std::string& text : specs.notes) note(text);
+      add_kernel(std::move(specs.append), "k_cache + v_cache", kind);
+      add_kernel(std::move(specs.attention), "attention", kind);
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kSpec || is_of_cache(error)) throw;
-      model_.notes = notes;  // those of kernels that are not made
       add_unserved(kind, why_refused(kind.attention, error));
     }
-  }
-
-  // Both kernels, or none where a spec refuses what the model or `kv` asks for.
-  void add_kernels(const AttentionKind& kind) {
-    KvAppendSpec append;
-    append.shape = {static_cast<int>(kind.attention.kv_heads),
-                    static_cast<int>(kind.attention.head_dim)};
-    append.activation = dtype_;
-    append.kv = read_kv(append.shape, dtype_, kv_);
-    append.rope = rope_of(kind.attention);
-    append.query.heads = static_cast<int>(kind.attention.heads);
-    append.norm = kind.norm;
-    if (kind.attention.qk_norm != QkNorm::kNone && !kind.norm.epsilon) {
-      note("kv_append takes queries and keys that the engine has normalised");
-    }
-    Spec append_spec = Spec::from_kv_append(append, "kv_append");
-
-    DecodeAttentionSpec attention;
-    attention.shape = {static_cast<int>(kind.attention.heads), append.shape.kv_heads,
-                       append.shape.head_dim};
-    attention.activation = dtype_;
-    attention.kv = append.kv;
-    attention.softcap = static_cast<std::int64_t>(kind.attention.softcap);
-    attention.scale_dim = static_cast<std::int64_t>(std::llround(kind.attention.scale_dim));
-    attention.window = kind.attention.window;
-    attention.sink_logits = kind.attention.sinks;
-    if (kind.attention.alibi) attention.alibi = alibi_of(kind.attention);
-    const bool windowed = kind.attention.window != 0;
-    Spec attention_spec = Spec::from_decode_attention(
-        attention, windowed && several_ ? "decode_attention_window" : "decode_attention");
-    refuse_impossible_cache(append_spec);
-    refuse_impossible_cache(attention_spec);
-    add_kernel(std::move(append_spec), "k_cache + v_cache", kind);
-    add_kernel(std::move(attention_spec), "attention", kind);
   }
 
   void add_unserved(const AttentionKind& kind, const std::string& reason) {
@@ -157,78 +109,6 @@ class CacheBuilder {
   }
 
  private:
-  // What no spec says; empty where one says it all.
-  std::string why_unserved(const AttentionKind& kind) const {
-    const ModelAttention& attention = kind.attention;
-    if (!no_attention_.empty()) return no_attention_;
-    if (kind.mixer == MixerKind::kCrossAttention) {
-      return "attention to what an encoder made has no kernel of Heddle yet";
-    }
-    if (kind.mixer == MixerKind::kLatentAttention) {
-      return "the cache of latent attention (" + std::to_string(attention.kv_rank) +
-             " values and " + std::to_string(attention.rope_dim) +
-             " of a shared key for each token) has no kernel of Heddle yet";
-    }
-    if (attention.index_heads > 0) {
-      return "attention to the tokens that an indexer chooses has no kernel of Heddle yet";
-    }
-    if (attention.value_dim != attention.head_dim) {
-      return "heads of " + std::to_string(attention.head_dim) + " elements with values of " +
-             std::to_string(attention.value_dim) + " have no kernel of Heddle yet";
-    }
-    // From a multiplier of scores it has rounding errors.
-    constexpr double kRounding = 1e-6;
-    const double scale = attention.scale_dim;
-    if (!(scale >= 0 && scale <= static_cast<double>(kLargestWhole)) ||
-        std::abs(scale - std::round(scale)) > kRounding * scale) {
-      return "scores are divided by the square root of " + std::to_string(scale) +
-             ", and kernels take integers there";
-    }
-    if (attention.chunk != 0) {
-      return "attention to chunks of " + std::to_string(attention.chunk) +
-             " tokens has no kernel of Heddle yet; up to that length of a sequence it is full "
-             "attention";
-    }
-    return {};
-  }
-
-  Alibi alibi_of(const ModelAttention& attention) {
-    if (attention.alibi_power == 1 && attention.alibi_factor == 1) return Alibi::kStandard;
-    std::string slopes = "the standard ones";
-    if (attention.alibi_power != 1) slopes += " to the power of " + plain(attention.alibi_power);
-    if (attention.alibi_factor != 1) slopes += " times " + plain(attention.alibi_factor);
-    note("the slopes of ALiBi are " + slopes + ": decode_attention takes them as an argument");
-    return Alibi::kGiven;
-  }
-
-  RopeSpec rope_of(const ModelAttention& attention) {
-    RopeSpec rope;
-    if (attention.rope.pairing == RopePairing::kNone) return rope;
-    rope.pairing = attention.rope.pairing;
-    if (attention.rope.dim != attention.head_dim) rope.dim = static_cast<int>(attention.rope.dim);
-    const double base = attention.rope.base;
-    std::string faults;
-    const std::optional<RopeScaling> scaling = scaling_of(attention.rope, &faults);
-    if (scaling) rope.scaling = *scaling;
-    if (!attention.rope.scaling.empty() && !scaling) {
-      rope.source = RopeSource::kTable;
-      note((faults.empty() ? "the model's rotary embeddings are of several sections or scaled in "
-                             "another way than linear, llama3 or yarn"
-                           : "the config's scaling of rotary embeddings, " +
-                                 attention.rope.scaling + ", cannot be computed: " + faults) +
-           ": kv_append takes the cosines and sines as a table");
-      return rope;
-    }
-    if (base != std::floor(base) || base < 2) {
-      rope.source = RopeSource::kTable;
-      rope.scaling = {};
-      note("rope_theta is no integer from 2 on: kv_append takes the cosines and sines as a table");
-      return rope;
-    }
-    rope.base = static_cast<std::int64_t>(base);
-    return rope;
-  }
-
   void add_kernel(Spec spec, const char* covers, const AttentionKind& kind) {
     const int count = static_cast<int>(kind.layers.size());
     for (ModelKernel& kernel : model_.kernels) {
