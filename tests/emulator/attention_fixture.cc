@@ -114,7 +114,8 @@ void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
     std::vector<std::uint8_t> first;
     // All with one workspace.
     for (unsigned seed = 1; seed <= interleavings(); ++seed) {
-      SCOPED_TRACE(fmt::format("{} blocks, teams of {}, seed {}", grid.blocks, grid.team, seed));
+      SCOPED_TRACE(
+          fmt::format("{} blocks, clusters of {}, seed {}", grid.blocks, grid.cluster, seed));
       clear(args, problem);
       run(grid, seed, parameters, memory);
       ASSERT_TRUE(memory.guards_intact());
@@ -162,7 +163,7 @@ EmulatedAttention::Grid EmulatedAttention::planned_grid(const DecodeAttentionArg
 
 void EmulatedAttention::run(Grid grid, unsigned seed, const AttentionParameters& parameters,
                             const emulator::GlobalMemory& memory) const {
-  emulator::run({grid.blocks, grid.team, kernel().threads, kernel().shared_bytes, seed, true},
+  emulator::run({grid.blocks, grid.cluster, kernel().threads, kernel().shared_bytes, seed, true},
                 memory, [&] { attention_kernels[GetParam()](parameters); });
 }
 

@@ -24,7 +24,7 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   // Thread blocks, and how many of them a cluster has; 0 blocks: as the plan says.
   struct Grid {
     int blocks = 0;
-    int team = 1;
+    int cluster = 1;
   };
   // In several interleavings, with the same bits each time.
   void launch(const std::vector<std::int32_t>& lengths, const std::vector<Grid>& grids,

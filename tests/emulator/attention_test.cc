@@ -19,8 +19,8 @@ TEST_P(EmulatedAttention, OfSequencesThatBlocksShare) {
   EXPECT_TRUE(merged());
 }
 
-// Teams add what they have of a sequence, and leave what others need for the whole.
-TEST_P(EmulatedAttention, OfSequencesThatTeamsShare) { launch({300, 3, 90}, {{8, 8}, {4, 2}}); }
+// Clusters add what they have of a sequence, and leave what others need for the whole.
+TEST_P(EmulatedAttention, OfSequencesThatClustersShare) { launch({300, 3, 90}, {{8, 8}, {4, 2}}); }
 
 // Lengths that the kernel ahead leaves as they are, but not the pages; equal ones, of which blocks
 // take whole sequences or equal parts.

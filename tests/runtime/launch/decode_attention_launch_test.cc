@@ -180,31 +180,31 @@ TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
   EXPECT_EQ(blocks_of(int4, 64, 8192), 264);  // of eight warps
 }
 
-// Teams are as large as sequences have tiles for, but not where two launches would not fit, nor
+// Clusters are as large as sequences have tiles for, but not where two launches would not fit, nor
 // where few blocks would have many tiles.
-TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
-  const auto teams_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
+TEST(DecodeAttentionLaunch, FewSequencesAreSharedByClusters) {
+  const auto grids_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
     const KernelLaunch grid = grid_of(plan, sequences, capacity);
     return std::pair(static_cast<int>(grid.grid_x), static_cast<int>(grid.cluster));
   };
   const Plan int8 = attention_plan(R"("dtype":"int8")");
-  EXPECT_EQ(teams_of(int8, 1, 128), std::pair(8, 1));
-  EXPECT_EQ(teams_of(int8, 1, 192), std::pair(16, 2));
-  EXPECT_EQ(teams_of(int8, 1, 1024), std::pair(64, 8));
-  EXPECT_EQ(teams_of(int8, 1, 8192), std::pair(64, 8));
-  EXPECT_EQ(teams_of(int8, 1, 8256), std::pair(264, 2));
-  EXPECT_EQ(teams_of(int8, 2, 8128), std::pair(264, 1));
-  EXPECT_EQ(teams_of(int8, 31, 8192), std::pair(264, 2));
-  EXPECT_EQ(teams_of(int8, 32, 8192), std::pair(264, 1));
-  EXPECT_EQ(teams_of(int8, 2, 1024), std::pair(64, 4));
-  EXPECT_EQ(teams_of(int8, 8, 512), std::pair(128, 2));
-  EXPECT_EQ(teams_of(int8, 9, 512), std::pair(264, 1));
-  EXPECT_EQ(teams_of(int8, 32, 1024), std::pair(264, 1));
+  EXPECT_EQ(grids_of(int8, 1, 128), std::pair(8, 1));
+  EXPECT_EQ(grids_of(int8, 1, 192), std::pair(16, 2));
+  EXPECT_EQ(grids_of(int8, 1, 1024), std::pair(64, 8));
+  EXPECT_EQ(grids_of(int8, 1, 8192), std::pair(64, 8));
+  EXPECT_EQ(grids_of(int8, 1, 8256), std::pair(264, 2));
+  EXPECT_EQ(grids_of(int8, 2, 8128), std::pair(264, 1));
+  EXPECT_EQ(grids_of(int8, 31, 8192), std::pair(264, 2));
+  EXPECT_EQ(grids_of(int8, 32, 8192), std::pair(264, 1));
+  EXPECT_EQ(grids_of(int8, 2, 1024), std::pair(64, 4));
+  EXPECT_EQ(grids_of(int8, 8, 512), std::pair(128, 2));
+  EXPECT_EQ(grids_of(int8, 9, 512), std::pair(264, 1));
+  EXPECT_EQ(grids_of(int8, 32, 1024), std::pair(264, 1));
   const Plan int4 = attention_plan(R"("dtype":"int4")");
-  EXPECT_EQ(teams_of(int4, 2, 1024), std::pair(128, 8));
-  EXPECT_EQ(teams_of(int4, 3, 1024), std::pair(96, 4));
-  EXPECT_EQ(teams_of(int4, 1, 8192), std::pair(64, 8));
-  EXPECT_EQ(teams_of(int4, 1, 32768), std::pair(264, 2));
+  EXPECT_EQ(grids_of(int4, 2, 1024), std::pair(128, 8));
+  EXPECT_EQ(grids_of(int4, 3, 1024), std::pair(96, 4));
+  EXPECT_EQ(grids_of(int4, 1, 8192), std::pair(64, 8));
+  EXPECT_EQ(grids_of(int4, 1, 32768), std::pair(264, 2));
   EXPECT_EQ(grid_of(attention_plan(R"("dtype":"fp16")"), 1, 1024).cluster, 1U);
   EXPECT_EQ(grid_of(attention_plan("", "", "a100"), 1, 1024).cluster, 1U);
 }
