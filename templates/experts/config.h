@@ -80,13 +80,19 @@ struct ExpertsConfig {
 
   HEDDLE_BOTH constexpr int threads() const { return gate_up.threads(); }
 
-  // Behind the ring and the sums of a tile of the first product: the tokens of its rows.
-  HEDDLE_BOTH constexpr int table_offset() const { return (gate_up.shared_bytes() + 15) / 16 * 16; }
+  // Behind the ring and the sums of a tile: the tile itself, kTileBytes, and of the first product
+  // the tokens of its rows.
+  static constexpr int kTileBytes = 16;
+  HEDDLE_BOTH static constexpr int tile_offset(const TilesConfig& product) {
+    return (product.shared_bytes() + 15) / 16 * 16;
+  }
+  HEDDLE_BOTH constexpr int table_offset() const { return tile_offset(gate_up) + kTileBytes; }
   HEDDLE_BOTH constexpr int gate_up_shared_bytes() const {
     return table_offset() + 4 * gate_up.tile_m;
   }
+  HEDDLE_BOTH constexpr int down_shared_bytes() const { return tile_offset(down) + kTileBytes; }
   HEDDLE_BOTH constexpr int shared_bytes() const {
-    return max_of(max_of(gate_up_shared_bytes(), down.shared_bytes()), layer.route_shared_bytes());
+    return max_of(max_of(gate_up_shared_bytes(), down_shared_bytes()), layer.route_shared_bytes());
   }
 
   HEDDLE_FIELDS(layer, gate_up, down)

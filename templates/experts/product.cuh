@@ -68,6 +68,7 @@ struct ExpertProduct {
 
  private:
   __device__ __forceinline__ void multiply(const GroupedPiece& piece) const {
+    keep(piece);
     const int rows = piece.end_token - piece.first_token;
     const int row_block = piece.row_tile * S::kStageRowBlocks;
     const u8* const packed = Tiles::weights_of(weights, piece);
@@ -100,16 +101,39 @@ struct ExpertProduct {
     tile.load_channel_zeros(metadata, row_block);
     tile.run(pipeline);
     pipeline.finish();
-    tile.subtract_channel_zeros(metadata, row_block);
+    // Behind the products its place is found anew.
+    tile.subtract_channel_zeros(Tiles::weights_of(weights, kept_piece()) +
+                                    Gemm::value.shape.channel_offset,
+                                kept_piece().row_tile * S::kStageRowBlocks);
 
     const TileSums<Gemm> sums{shared};
     sums.put(tile, warp_k);
     block_barrier();
-    store(piece, packed, sums);
+    store(kept_piece(), sums);
   }
 
-  __device__ __forceinline__ void store(const GroupedPiece& piece, const u8* packed,
+  // The tile is kept in shared memory while it is multiplied: in registers it would cost the sums
+  // their place.
+  static constexpr u32 kTileOffset = Config::value.tile_offset(Gemm::value);
+  __device__ __forceinline__ void keep(const GroupedPiece& piece) const {
+    if (threadIdx.x != 0) return;
+    store_shared_16(shared + kTileOffset,
+                    {static_cast<u32>(piece.group), static_cast<u32>(piece.row_tile),
+                     static_cast<u32>(piece.first_token), static_cast<u32>(piece.end_token)});
+  }
+  __device__ __forceinline__ GroupedPiece kept_piece() const {
+    const u32x4 kept = load_shared_16(shared + kTileOffset);
+    GroupedPiece piece{};
+    piece.group = static_cast<int>(kept.x);
+    piece.row_tile = static_cast<int>(kept.y);
+    piece.first_token = static_cast<int>(kept.z);
+    piece.end_token = static_cast<int>(kept.w);
+    return piece;
+  }
+
+  __device__ __forceinline__ void store(const GroupedPiece& piece,
                                         const TileSums<Gemm>& sums) const {
+    const u8* const packed = Tiles::weights_of(weights, piece);
     constexpr int kRows = Gemm::value.epilogue.rows();
     constexpr int kTokenOutputs = Gemm::value.tile_n / kRows;
     constexpr int kBiasBytes = Gemm::value.epilogue.bias_bytes * Gemm::value.shape.n;

@@ -1,7 +1,11 @@
 #include "tests/emulator/moe_cases.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "generator/families/family.h"
+#include "generator/planner/candidates.h"
 #include "tests/plain_weight.h"
 
 namespace heddle {
@@ -107,13 +111,31 @@ std::vector<MoeCase> make_moe_cases() {
   return cases;
 }
 
+// The cases that wgmma serves, with other names.
+std::vector<MoeCase> make_moe_wgmma_cases() {
+  std::vector<MoeCase> cases;
+  for (const MoeCase& one : moe_cases()) {
+    const bool serves = one.spec.routing_weight == RoutingWeight::kOutput &&
+                        one.spec.gate_up.zero_point != ZeroPoint::kFloat &&
+                        one.spec.down.zero_point != ZeroPoint::kFloat;
+    if (serves) cases.push_back({one.name + "ByWgmma", one.spec, true});
+  }
+  return cases;
+}
+
 }  // namespace
 
 Plan MoeCase::plan() const {
   Target target = target_from_name("h200");
   target.sm_count = 3;
   Plan plan = resolve(Spec::from_moe(spec), target);
-  PlannedKernel kernel = plan.kernels[plan.kernel_for(spec.shape.tokens_max)];
+  const std::string_view family = by_wgmma ? "warpgroup_experts" : "experts";
+  const std::vector<CandidatePlan> candidates = candidate_plans(plan, spec.shape.tokens_max);
+  const auto found =
+      std::find_if(candidates.begin(), candidates.end(), [&](const CandidatePlan& one) {
+        return one.plan.kernels.front().family->name() == family;
+      });
+  PlannedKernel kernel = found->plan.kernels.front();
   MoeSpec any = spec;
   any.shape.tokens_min = 1;
   plan.spec = Spec::from_moe(any);
@@ -125,6 +147,20 @@ Plan MoeCase::plan() const {
 
 const std::vector<MoeCase>& moe_cases() {
   static const std::vector<MoeCase> cases = make_moe_cases();
+  return cases;
+}
+
+const std::vector<MoeCase>& moe_wgmma_cases() {
+  static const std::vector<MoeCase> cases = make_moe_wgmma_cases();
+  return cases;
+}
+
+const std::vector<MoeCase>& all_moe_cases() {
+  static const std::vector<MoeCase> cases = [] {
+    std::vector<MoeCase> all = moe_cases();
+    all.insert(all.end(), moe_wgmma_cases().begin(), moe_wgmma_cases().end());
+    return all;
+  }();
   return cases;
 }
 

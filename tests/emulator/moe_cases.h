@@ -14,12 +14,17 @@ struct MoeCase {
   std::string name;
   MoeSpec spec;  // with the most tokens that its one kernel is chosen for
 
-  // For an H200 with three SMs, so that blocks take several tiles; its one kernel serves any number
-  // of tokens up to the most.
+  bool by_wgmma = false;
+
+  // With three SMs, so that blocks take several tiles, by the family that the case asks for; its
+  // one kernel serves any number of tokens up to the most.
   Plan plan() const;
 };
 
+// With kernels of mma.sync, and of wgmma; all of them.
 const std::vector<MoeCase>& moe_cases();
+const std::vector<MoeCase>& moe_wgmma_cases();
+const std::vector<MoeCase>& all_moe_cases();
 
 }  // namespace heddle
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/launch/moe_launch.h"
+#include "tests/emulator/tensor_map.h"
 
 namespace heddle {
 
@@ -12,6 +13,11 @@ using MoeOnCpu = void(MoeParameters parameters, int schedule);
 
 // In the order of moe_cases().
 extern const std::vector<MoeOnCpu*> moe_kernels;
+
+using MoeByWgmmaOnCpu = void(emulator::TensorMap tokens, MoeParameters parameters, int schedule);
+
+// In the order of moe_wgmma_cases().
+extern const std::vector<MoeByWgmmaOnCpu*> moe_wgmma_kernels;
 
 }  // namespace heddle
 

@@ -1,4 +1,4 @@
-// Layers of experts, run on the CPU, against FP64: their four launches, one after the other.
+// Layers of experts, run on the CPU, against FP64: their launches, one after the other.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ enum class YIs { kItself, kX, kResidual };
 class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
  protected:
   EmulatedMoeLayer()
-      : plan_(moe_cases()[GetParam()].plan()), spec_(plan_.spec.moe()), problem_(spec_) {}
+      : plan_(all_moe_cases()[GetParam()].plan()), spec_(plan_.spec.moe()), problem_(spec_) {}
 
   // Y of the choices' tokens, the first one of which is `first` of the problem's.
   std::vector<std::uint16_t> run(const EmulatedChoices& choices, unsigned seed,
@@ -113,9 +113,19 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
       launch.threads = kernel.threads;
       launch.shared_bytes = planned.shared_bytes < 0 ? kernel.shared_bytes : planned.shared_bytes;
       launch.seed = seed + static_cast<unsigned>(phase);
-      emulator::run(launch, memory, [&] { moe_kernels[GetParam()](parameters, planned.schedule); });
+      emulator::run(launch, memory, [&] { run_thread(args, parameters, planned.schedule); });
       ASSERT_TRUE(memory.guards_intact()) << "phase " << phase;
     }
+  }
+
+  void run_thread(const MoeArgs& args, const MoeParameters& parameters, int schedule) const {
+    const std::size_t by_mma = moe_kernels.size();
+    if (GetParam() < by_mma) return moe_kernels[GetParam()](parameters, schedule);
+    const PlannedKernel& kernel = plan_.kernels.front();
+    const MoeRows rows = moe_rows(kernel, args.tokens, schedule);
+    const emulator::TensorMap map{parameters.workspace + rows.offset, static_cast<int>(rows.rows),
+                                  static_cast<int>(rows.columns), kernel.box_tokens};
+    moe_wgmma_kernels[GetParam() - by_mma](map, parameters, schedule);
   }
 };
 
@@ -170,7 +180,8 @@ TEST_P(EmulatedMoeLayer, MayReplaceXOrTheResidual) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EmulatedMoeLayer, numbers_of<moe_cases>(), name_of<moe_cases>);
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedMoeLayer, numbers_of<all_moe_cases>(),
+                         name_of<all_moe_cases>);
 
 }  // namespace
 }  // namespace heddle

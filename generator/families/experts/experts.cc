@@ -111,7 +111,7 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig> {
       return device::ceil_div(tile.shape.n, tile.tile_n);
     };
     return expert_launch(plan, kernel, c.layer, {row_sets(c.gate_up), c.gate_up_shared_bytes()},
-                         {row_sets(c.down), c.down.shared_bytes()}, size.size, kPhases[size.phase]);
+                         {row_sets(c.down), c.down_shared_bytes()}, size.size, kPhases[size.phase]);
   }
 
   std::string describe(const PlannedKernel& kernel) const override {

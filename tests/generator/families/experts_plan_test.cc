@@ -11,8 +11,7 @@
 
 #include "config/workspace.h"
 #include "experts/config.h"
-#include "generator/families/configuration.h"
-#include "generator/families/experts/launches.h"
+#include "generator/families/experts/experts_family.h"
 #include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
@@ -25,8 +24,13 @@ namespace {
 using device::ceil_div;
 using device::MoePhase;
 
-constexpr MoePhase kPhases[] = {MoePhase::kRoute, MoePhase::kGateUp, MoePhase::kDown,
-                                MoePhase::kSum};
+// The phases of a kernel's launches.
+std::vector<MoePhase> phases_of(const device::ExpertLayer& layer) {
+  if (!layer.gathers) {
+    return {MoePhase::kRoute, MoePhase::kGateUp, MoePhase::kDown, MoePhase::kSum};
+  }
+  return {MoePhase::kRoute, MoePhase::kGather, MoePhase::kGateUp, MoePhase::kDown, MoePhase::kSum};
+}
 
 MoeSpec small_layer() {
   MoeSpec spec;
@@ -39,8 +43,8 @@ Plan layer_plan(const MoeSpec& spec, const char* target = "h200") {
   return resolve(Spec::from_moe(spec), target_from_name(target));
 }
 
-const device::ExpertsConfig& layer_config(const PlannedKernel& kernel) {
-  return config_of<device::ExpertsConfig>(kernel);
+const device::ExpertLayer& layer_of(const PlannedKernel& kernel) {
+  return dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
 }
 
 struct Layer {
@@ -128,12 +132,8 @@ TEST(ExpertsPlan, ServesEveryNumberOfTokens) {
         next = kernel.size_max + 1;
         ASSERT_TRUE(names.insert(kernel.name).second) << kernel.name;
         ASSERT_EQ(kernel.name.rfind("heddle_moe_", 0), 0U) << kernel.name;
-        ASSERT_EQ(kernel.family->name(), "experts");
         ASSERT_EQ(kernel.threads % 32, 0);
         ASSERT_LE(kernel.threads, 1024);
-        ASSERT_EQ(kernel.threads, layer_config(kernel).threads());
-        ASSERT_EQ(layer_config(kernel).down.threads(), kernel.threads)
-            << "one block has both products";
         ASSERT_LE(kernel.shared_bytes, plan.target.shared_per_block);
       }
       ASSERT_EQ(next, spec.shape.tokens_max + 1);
@@ -147,7 +147,7 @@ TEST(ExpertsPlan, KernelsKnowTheLayer) {
     const Plan plan = layer_plan(spec);
     const MoeGemms gemms = moe_gemms(spec);
     for (const PlannedKernel& kernel : plan.kernels) {
-      const device::ExpertsConfig& c = layer_config(kernel);
+      const device::ExpertLayer& c = layer_of(kernel);
       ASSERT_EQ(c.hidden, spec.shape.hidden);
       ASSERT_EQ(c.intermediate, spec.shape.intermediate);
       ASSERT_EQ(c.first_expert, spec.shape.first_expert);
@@ -172,12 +172,13 @@ TEST(ExpertsPlan, LaunchesThePhasesInOrder) {
         SCOPED_TRACE(fmt::format("{} on {}, {} tokens", name, target, tokens));
         const std::size_t index = plan.kernel_for(tokens);
         const PlannedKernel& kernel = plan.kernels[index];
-        ASSERT_EQ(kernel.phases, static_cast<int>(std::size(kPhases)));
+        const std::vector<MoePhase> phases = phases_of(layer_of(kernel));
+        ASSERT_EQ(kernel.phases, static_cast<int>(phases.size()));
         for (int phase = 0; phase < kernel.phases; ++phase) {
           LaunchSize size{tokens};
           size.phase = phase;
           const KernelLaunch launch = plan.launch(index, size);
-          ASSERT_EQ(launch.schedule, static_cast<int>(kPhases[phase]));
+          ASSERT_EQ(launch.schedule, static_cast<int>(phases[static_cast<std::size_t>(phase)]));
           ASSERT_GE(launch.grid_x, 1U);
           ASSERT_EQ(launch.grid_y, 1U);
           ASSERT_EQ(launch.grid_z, 1U);
@@ -199,15 +200,33 @@ TEST(ExpertsPlan, LaunchesNoBlocksWithoutWork) {
   MoeSpec spec = small_layer();
   const Plan plan = layer_plan(spec);
   const PlannedKernel& kernel = plan.kernels.front();
-  const device::ExpertsConfig& c = layer_config(kernel);
-  const auto blocks = [&](MoePhase phase) {
-    return static_cast<std::int64_t>(moe_launch(plan, kernel, 1, phase).grid_x);
-  };
-  EXPECT_GE(blocks(MoePhase::kRoute) * c.warps(), c.local_experts);
-  EXPECT_LT((blocks(MoePhase::kRoute) - 1) * c.warps(), c.local_experts);
-  EXPECT_LE(blocks(MoePhase::kGateUp), c.top_k * ceil_div(c.gate_up.shape.n, c.gate_up.tile_n));
-  EXPECT_LE(blocks(MoePhase::kDown), c.top_k * ceil_div(c.down.shape.n, c.down.tile_n));
-  EXPECT_EQ(blocks(MoePhase::kSum), ceil_div(c.hidden / 8, c.threads()));
+  const device::ExpertLayer& layer = layer_of(kernel);
+  const std::vector<MoePhase> phases = phases_of(layer);
+  const MoeGemms gemms = moe_gemms(spec);
+  constexpr std::int64_t kFewestTileRows = 16;
+  for (int phase = 0; phase < kernel.phases; ++phase) {
+    LaunchSize size{1};
+    size.phase = phase;
+    const auto blocks = static_cast<std::int64_t>(plan.launch(0, size).grid_x);
+    switch (phases[static_cast<std::size_t>(phase)]) {
+      case MoePhase::kRoute:
+        EXPECT_GE(blocks * kernel.threads, 32 * layer.local_experts);
+        EXPECT_LT((blocks - 1) * kernel.threads, 32 * layer.local_experts);
+        break;
+      case MoePhase::kGather:
+        EXPECT_EQ(blocks, ceil_div(layer.top_k * layer.hidden / 8, kernel.threads));
+        break;
+      case MoePhase::kGateUp:
+        EXPECT_LE(blocks, layer.top_k * gemms.gate_up.shape.n / kFewestTileRows);
+        break;
+      case MoePhase::kDown:
+        EXPECT_LE(blocks, layer.top_k * gemms.down.shape.n / kFewestTileRows);
+        break;
+      case MoePhase::kSum:
+        EXPECT_EQ(blocks, ceil_div(layer.hidden / 8, kernel.threads));
+        break;
+    }
+  }
 }
 
 // What the launches give each other lies behind the counters of other kernels, and nothing of it in
@@ -215,16 +234,16 @@ TEST(ExpertsPlan, LaunchesNoBlocksWithoutWork) {
 TEST(ExpertsPlan, TheWorkspaceHasRoomForAll) {
   for (const auto& [name, spec] : layers()) {
     const Plan plan = layer_plan(spec);
-    std::size_t previous = 0;
     for (const std::int64_t tokens : some_tokens(plan)) {
       SCOPED_TRACE(fmt::format("{}, {} tokens", name, tokens));
-      const device::ExpertsConfig& c = layer_config(plan.kernels[plan.kernel_for(tokens)]);
+      const device::ExpertLayer& c = layer_of(plan.kernels[plan.kernel_for(tokens)]);
       const std::int64_t rows = tokens * spec.shape.top_k;
       const struct {
         device::i64 offset, bytes;
-      } parts[] = {{c.first_rows_offset(), 4 * (spec.local_experts() + 1)},
-                   {c.assignments_offset(), 4 * rows},
+      } parts[] = {{c.tiles_offset(), c.kListOffset + 16 * c.most_tiles(tokens)},
+                   {c.assignments_offset(tokens), 4 * rows},
                    {c.rows_offset(tokens), 4 * rows},
+                   {c.gathered_offset(tokens), c.gathers ? 2 * rows * spec.shape.hidden : 0},
                    {c.middle_offset(tokens), 2 * rows * spec.shape.intermediate},
                    {c.outputs_offset(tokens), 4 * rows * spec.shape.hidden}};
       device::i64 end = device::Workspace::kCounterBytes;
@@ -235,9 +254,7 @@ TEST(ExpertsPlan, TheWorkspaceHasRoomForAll) {
       }
       const std::size_t workspace = plan.workspace_bytes(tokens);
       ASSERT_GE(workspace, static_cast<std::size_t>(end));
-      ASSERT_GE(workspace, previous) << "more tokens need no less";
       ASSERT_LE(workspace, plan.max_workspace_bytes());
-      previous = workspace;
     }
   }
 }
@@ -268,13 +285,13 @@ TEST(ExpertsPlan, IsDescribed) {
   const std::string text = describe(plan);
   for (const char* part :
        {"Y[T, 1024] = sum over a token's 4 of 32 experts", "silu", "+ residual", "by weights of X",
-        "experts 8 to 23", "four launches: rows of 16 experts", "workspace: "}) {
+        "experts 8 to 23", "the rows of 16 experts", "workspace: "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   const auto json = nlohmann::json::parse(plan_to_json(plan));
   EXPECT_EQ(json["kernels"][0]["m"][0], 1);
-  EXPECT_EQ(json["kernels"][0]["configuration"]["local_experts"], 16);
-  EXPECT_EQ(json["kernels"][0]["configuration"]["first_expert"], 8);
+  EXPECT_EQ(json["kernels"][0]["configuration"]["layer"]["local_experts"], 16);
+  EXPECT_EQ(json["kernels"][0]["configuration"]["layer"]["first_expert"], 8);
 }
 
 }  // namespace
