@@ -18,8 +18,7 @@ constexpr auto kMoeShape = std::to_array<Field>({
     size_field("/shape/hidden", kColumnStep, kLargestSide,
                slot<&MoeSpec::shape, &MoeShape::hidden>(), "columns of X and Y"),
     size_field("/shape/intermediate", kColumnStep, kLargestSide,
-               slot<&MoeSpec::shape, &MoeShape::intermediate>(),
-               "columns between an expert's two products"),
+               slot<&MoeSpec::shape, &MoeShape::intermediate>(), "columns in between"),
     {.pointer = "/shape/experts",
      .required = true,
      .min = 1,
@@ -51,14 +50,13 @@ constexpr auto kMoeShape = std::to_array<Field>({
      .min = 0,
      .max = kMostExperts - 1,
      .slot = slot<&MoeSpec::shape, &MoeShape::first_expert>(),
-     .doc = "first expert whose weights this device has"},
+     .doc = "this device's first expert"},
     {.pointer = "/shape/local_experts",
      .min = 1,
      .max = kMostExperts,
      .also = kAllExperts,
      .slot = slot<&MoeSpec::shape, &MoeShape::local_experts>(),
-     .doc = "experts whose weights this device has; 0: all from the first on; tokens get nothing "
-            "from others"},
+     .doc = "0: all from the first on; others add nothing"},
 });
 
 constexpr auto kMoeWeights = std::to_array<Field>({
@@ -76,20 +74,19 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kRoutingWeightWords,
      .slot = slot<&MoeSpec::routing_weight>(),
-     .doc = "what a routing weight multiplies; output: what the expert makes of the token; input: "
-            "the token"},
+     .doc = "what routing weights multiply: an expert's output or its input"},
     {.pointer = "/epilogue",
      .kind = FieldKind::kObject,
      .doc = "an expert is down(activation(gate_up(x))), with gates as in a gemm"},
     {.pointer = "/epilogue/bias",
      .kind = FieldKind::kBool,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::bias>(),
-     .doc = "both products add a vector of activation.dtype, each expert its own"},
+     .doc = "both products add vectors of activation.dtype"},
     {.pointer = "/epilogue/activation",
      .kind = FieldKind::kWord,
      .words = kActivationWords,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::activation>(),
-     .doc = "function of the first product; relu2: relu squared; clamped_swiglu: gpt-oss's"},
+     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's"},
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::residual>(),
@@ -97,7 +94,7 @@ constexpr auto kMoeWork = std::to_array<Field>({
     {.pointer = "/epilogue/gated",
      .kind = FieldKind::kBool,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::gated>(),
-     .doc = "the first product has gates, then as many ups"},
+     .doc = "the first product has gates and ups"},
     {.pointer = "/epilogue/limit",
      .min = 1,
      .max = 65536,
@@ -108,13 +105,10 @@ constexpr auto kMoeWork = std::to_array<Field>({
 });
 
 constexpr auto kMoeFields = join_fields(
-    header_fields<kOp>("a layer of experts: Y = sum of weight * expert(X) over a "
-                       "token's top_k experts"),
-    kMoeShape, kMoeWeights,
-    weight_fields<"/weight/gate_up", &MoeSpec::gate_up>(
-        "/activation/dtype", "of the first product, W[N, hidden] of each expert"),
-    weight_fields<"/weight/down", &MoeSpec::down>(
-        "/activation/dtype", "of the second, W[hidden, intermediate] of each expert"),
+    header_fields<kOp>("a layer of experts behind its router"), kMoeShape, kMoeWeights,
+    weight_fields<"/weight/gate_up", &MoeSpec::gate_up>("/activation/dtype",
+                                                        "of an expert's first product"),
+    weight_fields<"/weight/down", &MoeSpec::down>("/activation/dtype", "of the second"),
     activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"), kMoeWork);
 
 }  // namespace

@@ -23,6 +23,7 @@ std::vector<Section> sections() {
        {Op::kGemm, Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
       {"dequantize, repack, quantize_weight", {Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
       {"dequantize, repack", {Op::kDequantize, Op::kRepack}},
+      {"gemm, moe", {Op::kGemm, Op::kMoe}},
       {"kv_append, decode_attention", {Op::kKvAppend, Op::kDecodeAttention}}};
   for (const Operation* operation : every_operation()) {
     const Op op = operation->fields().op;
@@ -78,7 +79,7 @@ std::string default_text(const FieldTable& table, const Field& field) {
 }
 
 std::string row_of(const FieldTable& table, const Field& field) {
-  const std::string allowed = field.kind == FieldKind::kObject ? "as `weight` of a gemm"
+  const std::string allowed = field.kind == FieldKind::kObject ? "a gemm's `weight`"
                               : field.kind == FieldKind::kBool ? "boolean"
                                                                : allowed_text(table, field);
   return "| `" + dotted(field.pointer) + "` | " + allowed + " | " + default_text(table, field) +
