@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "generator/target/check_target.h"
 #include "generator/target/target_json.h"
@@ -28,6 +29,14 @@ const Usual kUsual[] = {
     {"/weight/group_size", {-1, 0, 16, 32, 64, 128, 256}},
     {"/weight/group_offset", {0, 0, 16, 32, 96, 128}},
     {"/shape/columns", {8, 64, 128, 1000, 2048, 4096, 5120, 8192, 18432, 65536}},
+    {"/shape/hidden", {32, 96, 256, 1024, 2048, 2880, 4096, 7168}},
+    {"/shape/intermediate", {32, 128, 256, 768, 1536, 2048, 2880}},
+    {"/shape/experts", {1, 8, 32, 60, 128, 256, 512}},
+    {"/shape/top_k", {1, 1, 2, 4, 8, 10}},
+    {"/shape/tokens/0", {1, 1, 1, 2, 9, 129}},
+    {"/shape/tokens/1", {1, 8, 64, 512, 4096, 65536}},
+    {"/shape/first_expert", {0, 0, 1, 32}},
+    {"/shape/local_experts", {0, 0, 1, 8, 32}},
     {"/shape/heads", {1, 8, 16, 32, 40, 64}},
     {"/shape/kv_heads", {1, 2, 4, 8, 32}},
     {"/shape/head_dim", {64, 80, 96, 128, 192, 256}},
@@ -44,6 +53,14 @@ const Usual kUsual[] = {
     {"/tile/warps_n", {1, 2, 4, 8}},
     {"/tile/warps_k", {1, 2, 4, 8}},
 };
+
+// Also of an object in /weight that has the fields of weights.
+bool is_usual_of(const Usual& usual, const Field& field) {
+  constexpr std::string_view kWeight = "/weight/";
+  if (usual.pointer == field.pointer) return true;
+  return usual.pointer.rfind(kWeight, 0) == 0 && field.pointer.rfind(kWeight, 0) == 0 &&
+         usual.pointer.substr(kWeight.size()) == field.name();
+}
 
 std::int64_t aligned(std::int64_t value, const Field& field) {
   const std::int64_t whole = value / field.multiple * field.multiple;
@@ -120,7 +137,7 @@ std::int64_t RandomSpec::draw_integer(const Field& field) {
     return ends[below(random_, ends.size())];
   }
   for (const Usual& usual : kUsual) {
-    if (usual.pointer != field.pointer || one_in(random_, 8)) continue;
+    if (!is_usual_of(usual, field) || one_in(random_, 8)) continue;
     const std::int64_t value = usual.values.begin()[below(random_, usual.values.size())];
     if (allows(field, value)) return value;
   }
@@ -174,10 +191,13 @@ void RandomSpec::order_range() {
     Value& value = values_[static_cast<std::size_t>(field - table_->fields.data())];
     return value ? &value : nullptr;
   };
-  Value* const first = at("/shape/m/0");
-  Value* const last = at("/shape/m/1");
-  if (first == nullptr || last == nullptr || one_in(random_, 50)) return;
-  if (std::stoll(**first) > std::stoll(**last)) std::swap(*first, *last);
+  for (const auto& [from, to] :
+       {std::pair{"/shape/m/0", "/shape/m/1"}, {"/shape/tokens/0", "/shape/tokens/1"}}) {
+    Value* const first = at(from);
+    Value* const last = at(to);
+    if (first == nullptr || last == nullptr || one_in(random_, 50)) continue;
+    if (std::stoll(**first) > std::stoll(**last)) std::swap(*first, *last);
+  }
 }
 
 void RandomSpec::redraw(const std::vector<Problem>& problems) {
