@@ -44,12 +44,12 @@ const std::vector<CostParameter>& attention_cost_parameters() {
       {"start", "clocks", "of a launch, up to its first tiles and from its last sums on", 4600},
       {"tile", "clocks", "of a warp for 32 tokens of 128 elements of K and of V", 970},
       {"issue", "clocks", "of an SM to issue the instructions of such a tile", 32},
-      {"segment", "clocks", "of a block to end a split of a sequence and head and begin the next",
+      {"split", "clocks", "of a block to end a split of a sequence and head and begin the next",
        2540},
       {"warp_sum", "clocks", "to add the sums of a warp to those of its block", 191},
       {"exchange", "clocks", "to exchange partial results of a sequence and head in the workspace",
        2440},
-      {"part", "clocks", "to add the partial result of one cluster", 189},
+      {"partial", "clocks", "to add the partial result of one cluster", 189},
       {"overlap", "exponent", "how little computing and memory hinder each other", 1.41},
   };
   return parameters;
