@@ -17,14 +17,14 @@ using device::AttentionTensorConfig;
 using device::DecodeAttentionConfig;
 
 constexpr int kUsualWarps = 4;
-// A warp computes with one stage while the next one is filled. With two a warp waits for each tile,
-// which only an SM's single block does without.
+// With two stages a warp waits for each tile, so an SM has several blocks only where each has
+// three.
 constexpr int kLeastStages = 2, kUsualStages = 3, kMostStages = 6;
 constexpr int kMostRowTiles = 2;
 constexpr int kMostCluster = 8;     // blocks: the largest cluster that every kernel may have
 constexpr int kMostBlocksOfSm = 4;  // for which the workspace has counters
 constexpr int kWideBlocks = 2;      // of an SM; see has_wide()
-// Bytes of stages on an SM from which on more of them do not bring the memory's rate nearer.
+// Bytes that an SM should have in flight, to reach the memory's rate at its latency.
 constexpr int kBytesInFlight = 96 * 1024;
 
 // Registers that a thread needs so that nothing spills, with heads of 128 elements. Those of 64
@@ -170,9 +170,9 @@ int blocks_by_registers(const Target& target, int registers) {
 
 // Wide blocks hold in kWideBlocks blocks the warps that an SM otherwise has in three or four: long
 // sequences then leave fewer partial results to merge, but a barrier waits for more warps. The cost
-// model would take them for every form of cache. They are candidates only for those that
-// `tools/bench-kv --groups main,variants` has found faster with them, on an H200: codes of 4 bits
-// in place of four blocks; INT4 with several groups, or K's scales per channel, in place of three.
+// model would take them for most forms of caches. They are candidates only for the forms that
+// `tools/bench-kv` has measured with them on an H200: codes of 4 bits in place of four blocks; INT4
+// with several groups, or with K's scales per channel, in place of three.
 bool has_wide(const AttentionChoice& usual) {
   const DecodeAttentionConfig& c = usual.config;
   if (c.most_cluster == 1) return false;
