@@ -76,8 +76,8 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, Warpgro
 
 // Whether a step has half as many columns as it could. Products of a stage then start earlier, and
 // warps wait more often: that pays where a step's decoding takes about as long as its products, and
-// nothing else hides either of them. The cost model does not know steps, so these are the tiles for
-// which `heddle bench --sweep` found it faster, on an H200.
+// nothing else hides either of them. The cost model does not know steps, so these are the tiles
+// that were measured to be faster so: `heddle bench SPEC --m M`, with and without a line of this.
 bool has_short_steps(const GemmSpec& spec, const WarpgroupConfig& c) {
   // 64 tokens: unless two sets of sums alternate, which hide the products.
   if (c.tile_m == 64 && c.scaling.mode != ScaleMode::kAccumulator) return true;

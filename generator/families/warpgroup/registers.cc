@@ -10,17 +10,17 @@ namespace {
 using device::WarpgroupConfig;
 
 // Sums and decoded words are counted below; they are most of what a thread has. The others cannot
-// be counted, since the compiler shares registers between what is not needed at the same time. Each
-// constant is the most that some kernel took beyond the counts, in registers of a thread:
-// compile_matrix_test --gtest_filter='*CompileWgmma*' holds that nothing spills.
+// be counted, since the compiler shares registers between what is not needed at the same time:
+// these constants, in registers of a thread, were found by compiling. That nothing spills is held
+// by build/release/tests/runtime/compile_matrix_test --gtest_filter='*CompileWgmma*'
 
-// In every kernel: addresses of the stage's tokens and words, barriers, the loop.
+// In every kernel: addresses, and what the loop has.
 constexpr int kAddresses = 28;
-// Weights that wgmma reads from shared memory: their descriptors, in place of decoding.
+// Weights that wgmma reads from shared memory: their addresses. Nothing is decoded then.
 constexpr int kWeightAddresses = 8;
-// Weights that are decoded: the next step's words, its scales and zero points, constants.
+// Weights that are decoded: words, scales and zero points that were read ahead.
 constexpr int kDecoding = 40;
-// FP32 sums of 128 columns that are added to those of all of K: factors and addresses.
+// Where sums of 128 columns are added to those of all of K in FP32.
 constexpr int kPromoting = 16;
 // A second row tile's addresses and words, for each chunk of a stage after the first.
 constexpr int kFurtherChunk = 6;
