@@ -66,6 +66,21 @@ TEST(Machine, OrdersMaximaAmongThemselvesOnly) {
   expect_problem("not ordered", most(true, false));
 }
 
+TEST(Machine, OrdersSumsAmongThemselvesOnly) {
+  const auto sum = [](bool before, bool after) {
+    return [=] {
+      if (threadIdx.x == 0) store(kData, 0);
+      if (before) block_barrier();
+      shared_add(shared(kData), threadIdx.x);
+      if (after) block_barrier();
+      if (load(kData) != 63 * 64 / 2 && after) fail("wrong value");
+    };
+  };
+  EXPECT_EQ(problem_of(sum(true, true)), "");
+  expect_problem("not ordered", sum(false, true));
+  expect_problem("not ordered", sum(true, false));
+}
+
 TEST(Machine, FindsARaceInAnyInterleaving) {
   const auto one_warp = [](bool barrier) {
     return [barrier] {

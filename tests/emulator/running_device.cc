@@ -58,6 +58,9 @@ void store_shared(std::uint32_t address, const void* from, unsigned bytes, unsig
 void shared_max(std::uint32_t address, std::uint32_t value) {
   cluster->block().shared.max(address, value, cluster->self().actor);
 }
+void shared_add(std::uint32_t address, std::uint32_t value) {
+  cluster->block().shared.add(address, value, cluster->self().actor);
+}
 
 namespace {
 void check_aligned(const void* pointer, unsigned bytes) {

@@ -161,6 +161,15 @@ void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes
 }
 
 void SharedMemory::max(std::uint32_t address, std::uint32_t value, const Actor& actor) {
+  change(address, actor, [value](std::uint32_t old) { return std::max(old, value); });
+}
+
+void SharedMemory::add(std::uint32_t address, std::uint32_t value, const Actor& actor) {
+  change(address, actor, [value](std::uint32_t old) { return old + value; });
+}
+
+void SharedMemory::change(std::uint32_t address, const Actor& actor,
+                          const std::function<std::uint32_t(std::uint32_t)>& changed) {
   const std::size_t offset = offset_of(address, kWordBytes);
   for_words(offset, kWordBytes, Use::kPlain, false, [&](Word& word) {
     Word plain = word;
@@ -169,10 +178,10 @@ void SharedMemory::max(std::uint32_t address, std::uint32_t value, const Actor& 
     word.has_maxima = true;
     maxima_[&word].push_back(actor.now());
   });
-  std::uint32_t old = 0;
-  std::memcpy(&old, bytes_.data() + offset, kWordBytes);
-  value = std::max(old, value);
-  std::memcpy(bytes_.data() + offset, &value, kWordBytes);
+  std::uint32_t word = 0;
+  std::memcpy(&word, bytes_.data() + offset, kWordBytes);
+  word = changed(word);
+  std::memcpy(bytes_.data() + offset, &word, kWordBytes);
 }
 
 void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor,

@@ -3,6 +3,7 @@
 #define HEDDLE_TESTS_EMULATOR_SHARED_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -42,6 +43,8 @@ class SharedMemory {
   void store(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
   // Atomic maximum of an unsigned word: not ordered among other threads' maxima of it.
   void max(std::uint32_t address, std::uint32_t value, const Actor& actor);
+  // The same of a sum. Not both of one word at a time.
+  void add(std::uint32_t address, std::uint32_t value, const Actor& actor);
 
   // The bytes belong to an asynchronous copy from the one to the other. `bulk`: through the async
   // proxy, to which a thread's stores are not ordered.
@@ -89,6 +92,8 @@ class SharedMemory {
   void split(Unit& unit);
   void before_write(std::size_t offset, const Word& word, const Actor& actor) const;
   void before_read(std::size_t offset, const Word& word, const Actor& actor) const;
+  void change(std::uint32_t address, const Actor& actor,
+              const std::function<std::uint32_t(std::uint32_t)>& changed);
   void check_maxima(std::size_t offset, const Word& word, const Actor& actor) const;
   void add_read(Word& word, const Actor& actor);
   // Nobody has read it, nor are there maxima.

@@ -70,6 +70,7 @@ inline u32 ballot(bool value) {
   return bits;
 }
 inline void shared_max(u32 address, u32 value) { emulator::shared_max(address, value); }
+inline void shared_add(u32 address, u32 value) { emulator::shared_add(address, value); }
 
 inline void device_fence() { emulator::device_fence(); }
 inline u32 atomic_add(u32* address, u32 value) { return emulator::atomic_add(address, value); }
