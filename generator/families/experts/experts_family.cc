@@ -88,12 +88,12 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
                            const ProductLaunch& gate_up, const ProductLaunch& down,
                            std::int64_t tokens, MoePhase phase) noexcept {
   constexpr int kVectorColumns = 8;  // that a thread copies or adds at a time
-  constexpr int kVectorBlocksPerSm = 8;
   const std::int64_t sms = plan.target.sm_count;
   const std::int64_t resident = sms * kernel.blocks_per_sm;
   const std::int64_t vectors = tokens * (layer.hidden / kVectorColumns);
   const auto blocks_for = [&](std::int64_t threads) {
-    return std::min(sms * kVectorBlocksPerSm, ceil_div(threads, kernel.threads));
+    const std::int64_t of_sm = std::max(1, plan.target.threads_per_sm / kernel.threads);
+    return std::min(sms * of_sm, ceil_div(threads, kernel.threads));
   };
   const auto blocks_of = [&](const ProductLaunch& product) {
     return std::min<std::int64_t>(resident, layer.most_tiles(tokens) * product.row_sets);
