@@ -4,11 +4,18 @@
 
 #include "generator/operations/operation.h"
 #include "generator/spec/common_fields.h"
+#include "generator/spec/operation_list.h"
 
 namespace heddle {
 namespace {
 
-constexpr Op kOp{7};  // its place in the list
+// Its place in the list is the last one: a letter for each operation, and the zero behind them.
+#define LETTER(name) "o"
+#define NOTHING(name)
+constexpr char kOperations[] = HEDDLE_OPERATIONS(LETTER, NOTHING, NOTHING);
+#undef LETTER
+#undef NOTHING
+constexpr Op kOp{static_cast<int>(sizeof kOperations) - 2};
 
 constexpr auto kFields =
     join_fields(header_fields<kOp>("Y[M, columns] = factor * X[M, columns]"),
