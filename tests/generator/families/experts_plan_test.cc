@@ -13,6 +13,7 @@
 #include "experts/config.h"
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/family.h"
+#include "generator/planner/choose.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "tests/generator/planner/plan_refusals.h"
@@ -137,6 +138,24 @@ TEST(ExpertsPlan, ServesEveryNumberOfTokens) {
         ASSERT_LE(kernel.shared_bytes, plan.target.shared_per_block);
       }
       ASSERT_EQ(next, spec.shape.tokens_max + 1);
+    }
+  }
+}
+
+// A tuned table names a candidate by its label.
+TEST(ExpertsPlan, LabelsTellCandidatesApart) {
+  for (const char* target : kTargets) {
+    for (const auto& [name, spec] : layers()) {
+      const Plan plan = layer_plan(spec, target);
+      for (const PlannedKernel& kernel : plan.kernels) {
+        SCOPED_TRACE(fmt::format("{} on {}, {} tokens", name, target, kernel.size_max));
+        std::set<std::string> labels;
+        for (const Candidate& one : all_candidates(plan, {kernel.size_min, kernel.size_max})) {
+          const std::string label = one.kernel.family->label(one.kernel);
+          ASSERT_TRUE(labels.insert(label).second) << label;
+        }
+        ASSERT_FALSE(labels.empty());
+      }
     }
   }
 }
