@@ -148,7 +148,10 @@ struct ExpertProduct {
       if (token >= rows || row >= Gemm::value.shape.n) continue;
       const int place = piece.first_token + token;
       float factor = 1.0f;
-      if constexpr (Product::kWeighs) factor = layer.weights[workspace.assignment_of(place)];
+      if constexpr (Product::kWeighs) {
+        factor = float_from_bits(
+            load_global_4_l2(layer.weights + workspace.assignment_of(place)));
+      }
       output.store(place, row, [&](int half) {
         Sums8 sum = sums.sum_of_warps(token, row_of_tile + 8 * half);
         if constexpr (Product::kWeighs) {

@@ -72,10 +72,12 @@ struct MoeRouter {
     first_tile = sum_of_lanes(first_tile);
     const int rows = static_cast<int>(load_shared_4(count_of(local)));
     for (int i = lane(); i < tiles_of(rows); i += 32) {
-      workspace.tiles()[first_tile + i] = {local, first, first + rows, i};
+      store_global_16(workspace.tiles() + first_tile + i,
+                      {static_cast<u32>(local), static_cast<u32>(first),
+                       static_cast<u32>(first + rows), static_cast<u32>(i)});
     }
     if (local == kLayer.local_experts - 1 && lane() == 0) {
-      *workspace.tile_count() = first_tile + tiles_of(rows);
+      store_global_4(workspace.tile_count(), first_tile + tiles_of(rows));
     }
     if (rows > 0) place_rows(kLayer.first_expert + local, first);
   }
@@ -92,8 +94,8 @@ struct MoeRouter {
         if (ids[i] == id) {
           const int at = row + __popc(owners & ((1u << lane()) - 1));
           const int assignment = begin + 32 * i + lane();
-          assignment_of_row[at] = assignment;
-          row_of_assignment[assignment] = at;
+          store_global_4(assignment_of_row + at, assignment);
+          store_global_4(row_of_assignment + assignment, at);
         }
         row += __popc(owners);
       }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
 #include "generator/families/configuration.h"
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/experts/products.h"
@@ -130,8 +131,20 @@ class Candidates {
     return kernel;
   }
 
+  // Going from tile to tile takes registers that a GEMM's kernel leaves to sums: of a tile that
+  // reads ahead they have half of a thread's there, and must have less here.
+  bool fits_registers(const PlannedKernel& kernel) const {
+    const int registers = register_budget(plan_.target, kernel.threads, kernel.blocks_per_sm);
+    const auto& config = config_of<ExpertsConfig>(kernel);
+    const auto fits_one = [registers](const TilesConfig& tile) {
+      return 4 * tile.row_tiles() * tile.token_tiles() <= registers * 7 / 16;
+    };
+    return fits_one(config.gate_up) && fits_one(config.down);
+  }
+
   bool fits(const PlannedKernel& kernel) const {
     const Target& target = plan_.target;
+    if (!fits_registers(kernel)) return false;
     return kernel.shared_bytes <= target.shared_per_block &&
            kernel.blocks_per_sm * (kernel.shared_bytes + kReservedSharedBytes) <=
                target.shared_per_sm;
