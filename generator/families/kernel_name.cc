@@ -39,6 +39,17 @@ std::string gemm_name_shape(std::int64_t n, std::int64_t k) {
   return fmt::format("_n{}_k{}_", n, k);
 }
 
+std::string epilogue_name(const GemmSpec& spec) {
+  std::string name;
+  if (spec.epilogue.gated) name += "_gated";
+  if (spec.epilogue.bias) name += "_bias";
+  if (spec.epilogue.activation != Activation::kNone) {
+    name += fmt::format("_{}", to_string(spec.epilogue.activation));
+  }
+  if (spec.epilogue.residual) name += "_residual";
+  return name;
+}
+
 bool is_name_of_any_shape(std::string_view name) {
   return name.find(kOfAnyShape) != std::string_view::npos;
 }
@@ -59,12 +70,7 @@ std::string gemm_kernel_name(const GemmSpec& spec, const MRange& m, std::string_
       name += fmt::format("_{}", to_string(spec.output_scale.scale_dtype));
     }
   }
-  if (spec.epilogue.gated) name += "_gated";
-  if (spec.epilogue.bias) name += "_bias";
-  if (spec.epilogue.activation != Activation::kNone) {
-    name += fmt::format("_{}", to_string(spec.epilogue.activation));
-  }
-  if (spec.epilogue.residual) name += "_residual";
+  name += epilogue_name(spec);
   if (!any_shape.empty()) return fmt::format("{}{}{}", name, kOfAnyShape, any_shape);
   return fmt::format("{}{}m{}_{}", name, gemm_name_shape(spec.shape.n, spec.shape.k), m.min, m.max);
 }

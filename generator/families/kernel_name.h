@@ -19,15 +19,18 @@ std::string weight_name(const WeightSpec& weight);
 std::string gemm_name_prefix(const WeightSpec& weight, DType activation);
 // The part of that name with the shape: "_n4096_k4096_".
 std::string gemm_name_shape(std::int64_t n, std::int64_t k);
+// The part with what follows the product, in the order of the computation: "_gated", "_bias",
+// "_silu", "_residual".
+std::string epilogue_name(const GemmSpec& spec);
 // Whether a gemm's kernel of this name serves more than one N and K.
 bool is_name_of_any_shape(std::string_view name);
 
 // "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M. A
 // kernel that serves any shape has `any_shape`, which is not empty then, in their place:
 // "heddle_gemm_uint4z_g128_fp16_any_wgmma_32x64x512_s4_pairs". What
-// the spec sets of output and epilogue stands behind the activations' type, in the order of the
-// computation: "_fp32", "_gated", "_bias", "_silu", "_residual". All else that a spec may say (how
-// its weights lie, a tile, factors of columns) is not in a name: several texts may share one.
+// the spec sets of output ("_fp32") and epilogue stands behind the activations' type. All else that
+// a spec may say (how its weights lie, a tile, factors of columns) is not in a name: several texts
+// may share one.
 std::string gemm_kernel_name(const GemmSpec& spec, const MRange& m, std::string_view any_shape);
 
 }  // namespace heddle

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "heddle/error.h"
+
 namespace heddle {
 namespace {
 
@@ -83,6 +85,10 @@ std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
   Runs runs = runs_within(times, tolerance_of_many, most);
   while (!best_number(runs.back(), worth)) {
     tolerance_of_many *= kSameTime;
+    if (!std::isfinite(tolerance_of_many)) {
+      throw Error(ErrorCategory::kInternal, "plan.times",
+                  "no kernels serve all sizes: a predicted time is no number");
+    }
     runs = runs_within(times, tolerance_of_many, most);
   }
   std::vector<StepRange> ranges;

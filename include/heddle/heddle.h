@@ -131,7 +131,8 @@ HEDDLE_CALL heddle_request_of_preparation(const heddle_preparation* preparation,
                                           heddle_request** request);
 
 /* Bytes of workspace: for a gemm and a moe those of a launch with this m, for other kernels the
- * most of any launch; 0 if it needs none. Set it to zero once; Kernel says which launches may share one. */
+ * most of any launch; 0 if it needs none. Set it to zero once; Kernel says which launches may share
+ * one. */
 HEDDLE_CALL heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m, size_t* bytes);
 HEDDLE_CALL heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel, size_t* bytes);
 typedef struct heddle_gemm_args {

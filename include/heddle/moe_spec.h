@@ -28,7 +28,7 @@ struct MoeShape {
 
 // What an expert does between and behind its products: EpilogueSpec's activation, gated, limit.
 struct MoeEpilogueSpec {
-  bool bias = false;  // both products have one: [experts][N] of the activation's dtype
+  bool bias = false;  // both products have one: [local experts][N] of the activation's dtype
   Activation activation = Activation::kNone;
   bool residual = false;  // added to Y: [tokens][hidden] of the activation's dtype
   bool gated = false;
@@ -38,10 +38,12 @@ struct MoeEpilogueSpec {
 // What a token's routing weight multiplies.
 enum class RoutingWeight {
   kOutput,  // what the expert has made of the token
-  kInput,   // the token, ahead of the first product's bias
+  kInput,   // the token: it scales the sums of the first product, ahead of the bias
 };
 
-// Y[t] = sum over the top_k experts e of token t of weight * down_e(activation(gate_up_e(X[t]))).
+// Y[t] = residual[t] + sum over the top_k experts e of token t of
+// weight * down_e(activation(gate_up_e(X[t]))), with kInput
+// down_e(activation(gate_up_e(weight * X[t]))). An id that a token names twice counts twice.
 // Products are rounded to the activation's dtype between the two; all else is FP32, and a token's
 // experts are added in the order in which its ids name them.
 struct MoeSpec {
@@ -58,8 +60,8 @@ struct MoeSpec {
   }
 };
 
-// The gemm that an expert is before its activation, whose packed weights and whose biases a launch
-// takes of each expert, and the one behind it, whose outputs are FP32.
+// An expert's two products as gemms: what its weights are packed for. gate_up has bias, activation
+// and gates, down has the bias and outputs of FP32.
 struct MoeGemms {
   GemmSpec gate_up;
   GemmSpec down;

@@ -94,8 +94,8 @@ heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
     const bool maps_rows = one.takes(heddle::KernelArgument::kTokenMap) &&
                            of.spec.get_if<heddle::MoeSpec>() != nullptr;
     if (maps_rows) {
-      values.gathered_offset = static_cast<std::size_t>(
-          heddle::moe_rows(one, wanted.size, launch.schedule).offset);
+      values.gathered_offset =
+          static_cast<std::size_t>(heddle::moe_rows(one, wanted.size, launch.schedule).offset);
     }
     values.phases = one.phases;
     values.max_dynamic_shared_bytes = one.shared_bytes;

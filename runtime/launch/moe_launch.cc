@@ -2,7 +2,6 @@
 
 #include "generator/families/experts/experts_family.h"
 #include "generator/operations/launch_size.h"
-#include "generator/operations/moe/moe.h"
 #include "heddle/weights.h"
 #include "runtime/launch/byte_pointers.h"
 #include "runtime/launch/kernel_state.h"
@@ -23,23 +22,27 @@ struct MoeBytes {
   std::size_t down_bias;
 };
 
-MoeBytes bytes_of_launch(const MoeSpec& spec, std::int64_t tokens) {
-  const std::int64_t experts = spec.local_experts();
-  const std::int64_t element = bytes_of(spec.activation);
-  const MoeGemms gemms = moe_gemms(spec);
-  const auto packed = [&](const GemmSpec& gemm) {
-    return static_cast<std::size_t>(experts) * weight_layout(gemm).total_bytes;
-  };
-  return {byte_count(tokens * spec.shape.hidden, element),
-          byte_count(tokens * spec.shape.top_k, sizeof(std::int32_t)),
-          packed(gemms.gate_up),
-          packed(gemms.down),
-          byte_count(experts * gemms.gate_up.shape.n, element),
-          byte_count(experts * gemms.down.shape.n, element)};
+const device::ExpertLayer& layer_of(const PlannedKernel& kernel) {
+  return dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
 }
 
-// Y may be X or the residual, which are read before it is written where it is they. All else is
-// read while Y is written, and the workspace is written all along.
+// Of a kernel's configuration, which is the same for all kernels of the plan in what counts here.
+MoeBytes bytes_of_launch(const Plan& plan, std::int64_t tokens) {
+  const MoeSpec& spec = plan.spec.moe();
+  const device::ExpertLayer& layer = layer_of(plan.kernels.front());
+  const std::int64_t experts = layer.local_experts;
+  const std::int64_t element = bytes_of(spec.activation);
+  const std::int64_t gate_up_rows = (spec.epilogue.gated ? 2 : 1) * spec.shape.intermediate;
+  return {byte_count(tokens * spec.shape.hidden, element),
+          byte_count(tokens * spec.shape.top_k, sizeof(std::int32_t)),
+          byte_count(experts, layer.gate_up_bytes),
+          byte_count(experts, layer.down_bytes),
+          byte_count(experts * gate_up_rows, element),
+          byte_count(experts * spec.shape.hidden, element)};
+}
+
+// Y may alias X or the residual exactly: both are consumed before the same elements of Y are
+// stored. All else is read while Y is written, and the workspace is written by every launch.
 void refuse_overlaps(const MoeBytes& bytes, std::size_t workspace_bytes, const MoeArgs& args) {
   const struct {
     const char* name;
@@ -70,7 +73,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args
   const MoeSpec& spec = plan.spec.moe();
   if (args.tokens == 0) return;
   check_m(plan.spec.m_range(), args.tokens);
-  const MoeBytes bytes = bytes_of_launch(spec, args.tokens);
+  const MoeBytes bytes = bytes_of_launch(plan, args.tokens);
   check_required(args.x, bytes.rows, "x");
   check_required(args.gate_up, bytes.gate_up, "gate_up");
   check_required(args.down, bytes.down, "down");
@@ -112,8 +115,7 @@ std::size_t moe_workspace_bytes(const Kernel::State& state, std::int64_t tokens)
 }
 
 MoeRows moe_rows(const PlannedKernel& kernel, std::int64_t tokens, int schedule) {
-  const device::ExpertLayer& layer =
-      dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
+  const device::ExpertLayer& layer = layer_of(kernel);
   const bool is_down = schedule == static_cast<int>(device::MoePhase::kDown);
   return {is_down ? layer.middle_offset(tokens) : layer.gathered_offset(tokens),
           layer.assignments(tokens), is_down ? layer.intermediate : layer.hidden};

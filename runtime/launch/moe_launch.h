@@ -1,4 +1,5 @@
-// What a launch of a layer of experts is: its arguments' contract and what the kernel takes. Pure.
+// What a launch of a layer of experts is: its arguments' contract, which needs no GPU, and the
+// launches.
 #ifndef HEDDLE_RUNTIME_LAUNCH_MOE_LAUNCH_H_
 #define HEDDLE_RUNTIME_LAUNCH_MOE_LAUNCH_H_
 

@@ -31,8 +31,8 @@ struct ExpertLayer {
   i64 gate_up_bytes;  // packed weights of an expert
   i64 down_bytes;
 
-  // The most tiles that the rows of all experts can have: each expert has one that is not full.
   HEDDLE_BOTH constexpr i64 assignments(i64 tokens) const { return tokens * top_k; }
+  // The most tiles that the rows of all experts can have: each expert has one that is not full.
   HEDDLE_BOTH constexpr i64 most_tiles(i64 tokens) const {
     const i64 rows = assignments(tokens);
     const i64 partly_full = local_experts + rows / tile_rows;
@@ -66,8 +66,8 @@ struct ExpertLayer {
     return outputs_offset(tokens) + lines(4 * assignments(tokens) * hidden);
   }
 
-  // Shared memory of kRoute: assignments of each local expert.
-  HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * local_experts; }
+  // Shared memory of kRoute: assignments of each local expert, and what each warp has of one.
+  HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * (local_experts + 32); }
 
   HEDDLE_FIELDS(hidden, intermediate, first_expert, local_experts, top_k, weighs_input, residual,
                 gathers, tile_rows, gate_up_bytes, down_bytes)

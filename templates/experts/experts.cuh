@@ -7,15 +7,22 @@
 // One kernel is launched four times, for phases of MoePhase. Launches overlap (programmatic
 // dependent launch), but each waits for the one before it, so that on an H200 a phase costs some 2
 // us whatever it does.
-// 1. kRoute: a warp of each expert finds the expert's rows and lists their tiles (route.cuh).
+// 1. kRoute: a thread block of each expert finds the expert's rows and lists their tiles
+// (route.cuh).
 // 2. kGateUp: tiles of an expert's rows by rows of its gate_up (product.cuh). Tokens are read from
 //    X where they are; outputs are sorted rows, in 16 bits.
 // 3. kDown: the same with sorted rows, outputs in FP32.
 // 4. kSum: the outputs of a token's experts, times their weights, in the order of its choices
 //    (sum.cuh).
 //
-// What a token gets depends on its own row alone: a matrix instruction has a column for each row,
-// and the order of all sums is that of K and of the token's choices.
+// Who has what: in kGateUp and kDown a thread block walks through the list of tiles, and all its
+// warps multiply one tile at a time, as in tiles/tiles.cuh, whose budget is the same but for the
+// number of the expert and the rows' places, which a tile's start reads. Shared memory is the ring
+// of the product at hand.
+//
+// From the same kernel a token gets the same bits whatever else is launched with it: a matrix
+// instruction has a column for each row, and the order of all sums is that of K and of the token's
+// choices.
 #pragma once
 
 #include "experts/product.cuh"

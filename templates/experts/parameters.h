@@ -3,6 +3,7 @@
 
 namespace heddle::device {
 
+// FP16 or BF16 but where another type stands.
 struct MoeParameters {
   const unsigned char* x;             // [tokens][hidden]
   const unsigned char* gate_up;       // packed, of one local expert after the other
@@ -10,7 +11,7 @@ struct MoeParameters {
   const unsigned char* gate_up_bias;  // [local_experts][rows of gate_up]
   const unsigned char* down_bias;     // [local_experts][hidden]
   const int* ids;                     // [tokens][top_k]: experts of the model
-  const float* weights;               // [tokens][top_k]
+  const float* routing_weights;       // [tokens][top_k]
   const unsigned char* residual;      // [tokens][hidden]
   unsigned char* y;                   // [tokens][hidden]
   unsigned char* workspace;

@@ -102,9 +102,9 @@ struct ExpertProduct {
     tile.run(pipeline);
     pipeline.finish();
     // Behind the products its place is found anew.
-    tile.subtract_channel_zeros(Tiles::weights_of(weights, kept_piece()) +
-                                    Gemm::value.shape.channel_offset,
-                                kept_piece().row_tile * S::kStageRowBlocks);
+    tile.subtract_channel_zeros(
+        Tiles::weights_of(weights, kept_piece()) + Gemm::value.shape.channel_offset,
+        kept_piece().row_tile * S::kStageRowBlocks);
 
     const TileSums<Gemm> sums{shared};
     sums.put(tile, warp_k);
@@ -150,7 +150,7 @@ struct ExpertProduct {
       float factor = 1.0f;
       if constexpr (Product::kWeighs) {
         factor = float_from_bits(
-            load_global_4_l2(layer.weights + workspace.assignment_of(place)));
+            load_global_4_l2(layer.routing_weights + workspace.assignment_of(place)));
       }
       output.store(place, row, [&](int half) {
         Sums8 sum = sums.sum_of_warps(token, row_of_tile + 8 * half);

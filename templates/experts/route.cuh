@@ -1,10 +1,11 @@
 // Sorts assignments by expert, and lists the tiles of their rows. Every thread block counts the
-// assignments of all local experts. Then each warp has one expert: the sums of the counts before
-// its own are where its rows and its tiles begin; it gives its assignments their rows in their
-// order. No block waits for another, and nothing depends on who comes first.
+// assignments of all local experts, each of its warps those of a share. Then it takes one expert
+// after the other: the sums of the counts before the expert's own are where its rows and its tiles
+// begin; its assignments get their rows in their order. No block waits for another, and nothing
+// depends on who comes first.
 //
-// Cost: every block reads all ids once, and every warp with rows once more, kBatch ids of a lane at
-// a time.
+// Cost: a block reads all ids once, and for an expert with rows twice more where a warp's share is
+// more than kBatch ids of a lane, which stay in registers.
 #pragma once
 
 #include "experts/workspace.cuh"
@@ -21,37 +22,57 @@ struct MoeRouter {
 
   const MoeParameters& layer;
   MoeWorkspace<Config> workspace;
-  u32 shared;  // [local_experts] counts
+  u32 shared;  // [local_experts] counts; [warps] rows of the expert at hand
 
   __device__ __forceinline__ void run() const {
-    count();
-    const int local = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
-    if (local < kLayer.local_experts) place(local);
+    int ids[kBatch];
+    count(ids);
+    for (int local = static_cast<int>(blockIdx.x); local < kLayer.local_experts;
+         local += static_cast<int>(gridDim.x)) {
+      place(local, ids);
+    }
   }
 
  private:
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
-  __device__ __forceinline__ int assignments() const { return layer.tokens * kLayer.top_k; }
+  static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
   __device__ __forceinline__ u32 count_of(int local) const { return shared + 4 * local; }
+  __device__ __forceinline__ u32 rows_of_warp(int warp) const {
+    return shared + 4 * (kLayer.local_experts + warp);
+  }
 
-  // kBatch ids of a thread, `stride` apart. Those beyond the last one are of no expert.
-  __device__ __forceinline__ void load(int begin, int stride, int (&ids)[kBatch]) const {
+  // A warp's share of the assignments: begin() up to end().
+  __device__ __forceinline__ int assignments() const { return layer.tokens * kLayer.top_k; }
+  __device__ __forceinline__ int share() const {
+    return (assignments() + 32 * kWarps - 1) / (32 * kWarps) * 32;
+  }
+  __device__ __forceinline__ int begin() const { return warp() * share(); }
+  __device__ __forceinline__ int end() const {
+    const int end = begin() + share();
+    return end < assignments() ? end : assignments();
+  }
+  // Whether ids that have been loaded are the whole share.
+  __device__ __forceinline__ bool is_one_batch() const { return share() <= 32 * kBatch; }
+
+  // Ids of the share from one on. Those beyond its end are of no expert.
+  __device__ __forceinline__ void load(int from, int (&ids)[kBatch]) const {
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
-      const int at = begin + stride * i;
-      ids[i] = at < assignments() ? static_cast<int>(load_global_4_l2(layer.ids + at)) : -1;
+      const int at = from + 32 * i + lane();
+      ids[i] = at < end() ? static_cast<int>(load_global_4_l2(layer.ids + at)) : -1;
     }
   }
 
-  __device__ __forceinline__ void count() const {
-    const int thread = static_cast<int>(threadIdx.x);
-    for (int local = thread; local < kLayer.local_experts; local += kThreads) {
+  __device__ __forceinline__ void count(int (&ids)[kBatch]) const {
+    for (int local = static_cast<int>(threadIdx.x); local < kLayer.local_experts;
+         local += kThreads) {
       store_shared_4(count_of(local), 0);
     }
+#pragma unroll
+    for (int& id : ids) id = -1;
     block_barrier();
-    for (int begin = 0; begin < assignments(); begin += kThreads * kBatch) {
-      int ids[kBatch];
-      load(begin + thread, kThreads, ids);
+    for (int from = begin(); from < end(); from += 32 * kBatch) {
+      load(from, ids);
 #pragma unroll
       for (const int id : ids) {
         if (is_local<Config>(id)) shared_add(count_of(id - kLayer.first_expert), 1);
@@ -60,7 +81,7 @@ struct MoeRouter {
     block_barrier();
   }
 
-  __device__ __forceinline__ void place(int local) const {
+  __device__ __forceinline__ void place(int local, int (&ids)[kBatch]) const {
     int first = 0;
     int first_tile = 0;
     for (int before = lane(); before < local; before += 32) {
@@ -71,35 +92,46 @@ struct MoeRouter {
     first = sum_of_lanes(first);
     first_tile = sum_of_lanes(first_tile);
     const int rows = static_cast<int>(load_shared_4(count_of(local)));
-    for (int i = lane(); i < tiles_of(rows); i += 32) {
+    for (int i = static_cast<int>(threadIdx.x); i < tiles_of(rows); i += kThreads) {
       store_global_16(workspace.tiles() + first_tile + i,
                       {static_cast<u32>(local), static_cast<u32>(first),
                        static_cast<u32>(first + rows), static_cast<u32>(i)});
     }
-    if (local == kLayer.local_experts - 1 && lane() == 0) {
+    if (local == kLayer.local_experts - 1 && threadIdx.x == 0) {
       store_global_4(workspace.tile_count(), first_tile + tiles_of(rows));
     }
-    if (rows > 0) place_rows(kLayer.first_expert + local, first);
+    if (rows > 0) place_rows(kLayer.first_expert + local, first, ids);
   }
 
-  __device__ __forceinline__ void place_rows(int id, int row) const {
-    int* const assignment_of_row = workspace.assignments();
-    int* const row_of_assignment = workspace.rows();
-    for (int begin = 0; begin < assignments(); begin += 32 * kBatch) {
-      int ids[kBatch];
-      load(begin + lane(), 32, ids);
+  // All warps: `first` is the expert's first row.
+  __device__ __forceinline__ void place_rows(int id, int first, int (&ids)[kBatch]) const {
+    int own = 0;
+    for (int from = begin(); from < end(); from += 32 * kBatch) {
+      if (!is_one_batch()) load(from, ids);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) own += __popc(ballot(ids[i] == id));
+    }
+    if (lane() == 0) store_shared_4(rows_of_warp(warp()), own);
+    block_barrier();
+    const bool is_before = lane() < warp();
+    int row =
+        first + sum_of_lanes(is_before ? static_cast<int>(load_shared_4(rows_of_warp(lane()))) : 0);
+    for (int from = begin(); from < end(); from += 32 * kBatch) {
+      if (!is_one_batch()) load(from, ids);
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
         const u32 owners = ballot(ids[i] == id);
         if (ids[i] == id) {
           const int at = row + __popc(owners & ((1u << lane()) - 1));
-          const int assignment = begin + 32 * i + lane();
-          store_global_4(assignment_of_row + at, assignment);
-          store_global_4(row_of_assignment + assignment, at);
+          const int assignment = from + 32 * i + lane();
+          store_global_4(workspace.assignments() + at, assignment);
+          store_global_4(workspace.rows() + assignment, at);
         }
         row += __popc(owners);
       }
     }
+    // The next expert's rows take the same places.
+    block_barrier();
   }
 
   static __device__ __forceinline__ int tiles_of(int rows) {

@@ -23,9 +23,10 @@ __device__ __forceinline__ void sum_experts(const MoeParameters& layer) {
       const int assignment = token * Config::value.layer.top_k + choice;
       if (!is_local<Config>(static_cast<int>(load_global_4_l2(layer.ids + assignment)))) continue;
       const int row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
-      const float weight = Config::value.layer.weighs_input
-                               ? 1.0f
-                               : float_from_bits(load_global_4_l2(layer.weights + assignment));
+      const float weight =
+          Config::value.layer.weighs_input
+              ? 1.0f
+              : float_from_bits(load_global_4_l2(layer.routing_weights + assignment));
       const u8* const at =
           workspace.outputs() + 4 * (static_cast<i64>(row) * Config::value.layer.hidden + column);
       const f32x4 low = load_global_floats_l2(at);

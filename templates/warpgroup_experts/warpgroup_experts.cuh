@@ -1,9 +1,10 @@
 // A layer of experts on wgmma, sm_90a: experts/experts.cuh says what it computes, and what its
 // phases are. Here the tokens of the rows are copied to the rows' places first (kGather), because
-// the tensor copy engine brings boxes of neighbouring tokens. Each product is a GEMM with wgmma
-// (warpgroup/warpgroup.cuh has the budget) whose tiles are those of schedule/listed_tiles.cuh: its
-// fetching warps go on with the weights of the next tile, of whichever expert, while the last
-// products of this one are made.
+// the tensor memory accelerator (TMA) brings boxes of neighbouring tokens. Each product is a GEMM
+// with wgmma (warpgroup/warpgroup.cuh has the budget) whose tiles are those of
+// schedule/listed_tiles.cuh: its fetching warps go on with the weights of the next tile, of
+// whichever expert, while the last products of this one are made. Weights are not fetched before
+// the launch before has ended: which experts are hit is what it finds.
 //
 // A box at the end of an expert's rows has rows of the next one, too, or what the workspace held
 // before: their products are not stored.

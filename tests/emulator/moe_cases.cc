@@ -1,10 +1,13 @@
 #include "tests/emulator/moe_cases.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "generator/families/family.h"
+#include "generator/families/registry.h"
 #include "generator/planner/candidates.h"
 #include "tests/plain_weight.h"
 
@@ -108,17 +111,31 @@ std::vector<MoeCase> make_moe_cases() {
                                       .tokens_max = 140},
                                      kBf16, 4, 32, kNone))
       .epilogue = {.bias = true, .activation = Activation::kNone, .residual = true};
+  // More choices than the warps of a block hold, more experts than there are blocks.
+  add("ManyChoices", layer({.hidden = 64,
+                            .intermediate = 64,
+                            .experts = 16,
+                            .top_k = 16,
+                            .tokens_min = 270,
+                            .tokens_max = 270,
+                            .first_expert = 1,
+                            .local_experts = 15},
+                           kFp16, 4, 32, kNone));
   return cases;
 }
 
 // The cases that wgmma serves, with other names.
 std::vector<MoeCase> make_moe_wgmma_cases() {
+  const Target target = target_from_name("h200");
+  const std::vector<const Family*>& families = families_of(Op::kMoe);
+  const Family& wgmma = **std::find_if(families.begin(), families.end(), [](const Family* family) {
+    return family->name() == "warpgroup_experts";
+  });
   std::vector<MoeCase> cases;
   for (const MoeCase& one : moe_cases()) {
-    const bool serves = one.spec.routing_weight == RoutingWeight::kOutput &&
-                        one.spec.gate_up.zero_point != ZeroPoint::kFloat &&
-                        one.spec.down.zero_point != ZeroPoint::kFloat;
-    if (serves) cases.push_back({one.name + "ByWgmma", one.spec, true});
+    const std::int64_t tokens = one.spec.shape.tokens_max;
+    if (!wgmma.exclusions(Spec::from_moe(one.spec), target, {tokens, tokens}).empty()) continue;
+    cases.push_back({one.name + "ByWgmma", one.spec, true});
   }
   return cases;
 }
@@ -131,10 +148,11 @@ Plan MoeCase::plan() const {
   Plan plan = resolve(Spec::from_moe(spec), target);
   const std::string_view family = by_wgmma ? "warpgroup_experts" : "experts";
   const std::vector<CandidatePlan> candidates = candidate_plans(plan, spec.shape.tokens_max);
-  const auto found =
-      std::find_if(candidates.begin(), candidates.end(), [&](const CandidatePlan& one) {
-        return one.plan.kernels.front().family->name() == family;
-      });
+  const auto found = std::find_if(
+      candidates.begin(), candidates.end(),
+      [&](const CandidatePlan& one) { return one.plan.kernels.front().family->name() == family; });
+  if (found == candidates.end())
+    throw std::logic_error(name + " has no kernel of " + std::string(family));
   PlannedKernel kernel = found->plan.kernels.front();
   MoeSpec any = spec;
   any.shape.tokens_min = 1;

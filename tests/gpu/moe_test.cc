@@ -25,7 +25,7 @@ class MoeOnGpu : public OnGpu {
 };
 
 MoeShape experts(std::int64_t hidden, std::int64_t intermediate, std::int64_t count,
-                 std::int64_t top_k, std::int64_t tokens_max = 600) {
+                 std::int64_t top_k, std::int64_t tokens_max = 160) {
   return {.hidden = hidden,
           .intermediate = intermediate,
           .experts = count,
@@ -36,14 +36,14 @@ MoeShape experts(std::int64_t hidden, std::int64_t intermediate, std::int64_t co
 // Ends of rows and columns inside of tiles; one expert, few, many; all chosen by every token; some
 // of them on another device.
 std::vector<MoeShape> every_shape() {
-  MoeShape shard = experts(512, 256, 160, 6);
+  MoeShape shard = experts(256, 128, 160, 6);
   shard.first_expert = 40;
   shard.local_experts = 70;
-  return {experts(1024, 512, 16, 4),
+  return {experts(512, 320, 16, 4),
           experts(160, 96, 5, 2),
           experts(2880, 320, 8, 1),
-          experts(96, 1056, 3, 3),
-          experts(512, 256, 1, 1),
+          experts(96, 544, 3, 3),
+          experts(256, 128, 1, 1),
           experts(256, 128, 130, 8),
           shard};
 }
@@ -108,7 +108,7 @@ class MoeGpu : public MoeOnGpu {
  private:
   // Around the ends of what each kernel serves.
   static std::vector<std::int64_t> tokens_of(const Plan& plan) {
-    std::vector<std::int64_t> tokens = {1, 2, 7, 33, 150};
+    std::vector<std::int64_t> tokens = {1, 33};
     for (const PlannedKernel& kernel : plan.kernels) {
       tokens.push_back(kernel.size_min);
       tokens.push_back(kernel.size_max);

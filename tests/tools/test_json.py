@@ -190,7 +190,8 @@ class JsonTest(CommandTest):
         [kernel, *_] = self.heddle_json("plan", spec, *H200)["kernels"]
         self.assertNotIn("launch", kernel)
         phases = kernel["phases"]
-        self.assertEqual([one["schedule"] for one in phases], list(range(len(phases))))
+        schedules = [one["schedule"] for one in phases]
+        self.assertEqual(schedules, sorted(set(schedules)))
         self.assertEqual(max(one["shared_bytes"] for one in phases), kernel["shared_bytes"])
         text = self.heddle("plan", spec, *H200, check=0).out
         [line] = [one for one in text.splitlines() if one.startswith("  M = 1: ")]

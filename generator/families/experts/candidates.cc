@@ -163,13 +163,6 @@ std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& 
   return Candidates(family, plan, tokens).all();
 }
 
-ExpertsConfig completed(const Plan& plan, ExpertsConfig config) {
-  const ExpertGemms expert = gemms_of_expert(plan, kPath);
-  config.gate_up.scaling = scaling_of(expert.gate_up.request(), config.gate_up.scaling.mode);
-  config.down.scaling = scaling_of(expert.down.request(), config.down.scaling.mode);
-  return config;
-}
-
 const std::vector<CostParameter>& experts_cost_parameters() {
   static const std::vector<CostParameter> parameters = [] {
     std::vector<CostParameter> all = tiles().cost_parameters();
@@ -192,7 +185,7 @@ double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t to
                                     of_tiles);
   };
   return kExpertTilePhases * phase_us +
-         ratio * (us(layer.gate_up, config.gate_up) + us(layer.down, config.down));
+         ratio * layer.repeats * (us(layer.gate_up, config.gate_up) + us(layer.down, config.down));
 }
 
 }  // namespace heddle

@@ -17,10 +17,8 @@ inline constexpr int kExpertTilePhases = 4;
 // As Family::candidates(). Both products have tiles of the same size and the same warps.
 std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& plan,
                                               const MRange& tokens);
-// As Family::complete(): the powers of two that scales take over.
-device::ExpertsConfig completed(const Plan& plan, device::ExpertsConfig config);
-
-// Those of tiles and, behind them, what each of the four launches costs.
+// Those of tiles and, behind them, what each of the four launches costs, and the ratio of the
+// products' time to that of GEMMs.
 const std::vector<CostParameter>& experts_cost_parameters();
 double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t tokens, Costs costs);
 

@@ -36,7 +36,7 @@ std::string tile_of(const TilesConfig& c) {
   return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, c.stage_k, c.stages);
 }
 
-class Experts final : public ExpertsFamilyOf<ExpertsConfig> {
+class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
  public:
   std::string_view name() const noexcept override { return "experts"; }
 
@@ -52,11 +52,6 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig> {
 
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& tokens) const override {
     return experts_candidates(*this, plan, tokens);
-  }
-
-  void complete(const Plan& plan, PlannedKernel& candidate) const override {
-    candidate.configuration =
-        make_configuration(completed(plan, config_of<ExpertsConfig>(candidate)));
   }
 
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
@@ -92,14 +87,6 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig> {
         "heddle::down::Decode>";
     text.parameter_type = "MoeParameters";
     return text;
-  }
-
-  std::vector<DecodePlan> decode_plans(const Plan& plan,
-                                       const PlannedKernel& kernel) const override {
-    const auto& config = config_of<ExpertsConfig>(kernel);
-    const ExpertGemms expert = gemms_of_expert(plan, Path::kAmpere);
-    return {decode_plan_of(expert.gate_up.request(), config.gate_up.scaling.mode),
-            decode_plan_of(expert.down.request(), config.down.scaling.mode)};
   }
 
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "generator/decode/decode_text.h"
 #include "generator/decode/requests.h"
 #include "generator/families/gemm_family.h"
@@ -28,10 +31,17 @@ std::string ExpertsFamily::kernel_name(const Plan& plan, const PlannedKernel& ke
   const MoeSpec& moe = plan.spec.moe();
   const std::string gate_up = weight_name(moe.gate_up);
   const std::string down = weight_name(moe.down);
-  return fmt::format("heddle_moe_{}{}_{}_h{}_i{}_e{}_k{}_t{}_{}{}", gate_up,
-                     gate_up == down ? "" : '_' + down, to_string(moe.activation), moe.shape.hidden,
-                     moe.shape.intermediate, moe.local_experts(), moe.shape.top_k, kernel.size_min,
-                     kernel.size_max, name_suffix());
+  std::string name = fmt::format("heddle_moe_{}{}_{}{}", gate_up, gate_up == down ? "" : '_' + down,
+                                 to_string(moe.activation), epilogue_name(gate_up_gemm(moe)));
+  if (moe.epilogue.residual) name += "_residual";
+  if (moe.routing_weight == RoutingWeight::kInput) name += "_weighted_input";
+  name += fmt::format("_h{}_i{}_e{}", moe.shape.hidden, moe.shape.intermediate, moe.shape.experts);
+  if (moe.local_experts() != moe.shape.experts) {
+    name += fmt::format("_from{}to{}", moe.shape.first_expert,
+                        moe.shape.first_expert + moe.local_experts() - 1);
+  }
+  return fmt::format("{}_k{}_t{}_{}{}", name, moe.shape.top_k, kernel.size_min, kernel.size_max,
+                     name_suffix());
 }
 
 std::vector<Problem> ExpertsFamily::refusals(const Plan& plan, const MRange& tokens) const {
@@ -76,7 +86,10 @@ std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spe
   const auto add = [&](GemmSpec gemm, const char* weight) {
     gemm.path = path;
     for (Problem& problem : as_moe_problems(gemms.exclusions_for(gemm, target, rows), weight)) {
-      problems.push_back(std::move(problem));
+      const bool is_known = std::any_of(problems.begin(), problems.end(), [&](const Problem& one) {
+        return one.pointer == problem.pointer && one.message == problem.message;
+      });
+      if (!is_known) problems.push_back(std::move(problem));
     }
   };
   add(gate_up_gemm(spec.moe()), "/weight/gate_up");
@@ -102,7 +115,7 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
   int shared_bytes = 0;
   switch (phase) {
     case MoePhase::kRoute:
-      blocks = ceil_div(layer.local_experts, kernel.threads / 32);
+      blocks = std::min<std::int64_t>(resident, layer.local_experts);
       shared_bytes = layer.route_shared_bytes();
       break;
     case MoePhase::kGather:

@@ -14,6 +14,7 @@
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
+#include "generator/families/scale_mode.h"
 
 namespace heddle {
 
@@ -38,10 +39,27 @@ class ExpertsFamily : public Family {
   }
 };
 
-// Config: the family's, with a member `layer`.
-template <class Config>
+// Config: the family's, with members `layer`, `gate_up` and `down`; kPath: of the GEMMs that the
+// products are.
+template <class Config, Path kPath>
 class ExpertsFamilyOf : public ExpertsFamily {
  public:
+  // Sets the powers of two of both products' scaling, which follow from their decode plans.
+  void complete(const Plan& plan, PlannedKernel& candidate) const override {
+    Config config = config_of<Config>(candidate);
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    config.gate_up.scaling = scaling_of(expert.gate_up.request(), config.gate_up.scaling.mode);
+    config.down.scaling = scaling_of(expert.down.request(), config.down.scaling.mode);
+    candidate.configuration = make_configuration(config);
+  }
+  // Of gate_up, then of down.
+  std::vector<DecodePlan> decode_plans(const Plan& plan,
+                                       const PlannedKernel& kernel) const override {
+    const auto& config = config_of<Config>(kernel);
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    return {decode_plan_of(expert.gate_up.request(), config.gate_up.scaling.mode),
+            decode_plan_of(expert.down.request(), config.down.scaling.mode)};
+  }
   const device::ExpertLayer& layer(const PlannedKernel& kernel) const noexcept override {
     return config_of<Config>(kernel).layer;
   }
@@ -50,11 +68,12 @@ class ExpertsFamilyOf : public ExpertsFamily {
   }
 };
 
-// The layer of a plan.
+// The layer of a plan, for tiles of so many rows; `gathers`: kGather copies the rows' tokens.
 device::ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers);
 
-// Why a family of GEMMs serves one of the products not, as problems of the moe.
 class GemmFamily;
+
+// Why a family of GEMMs serves one of the products not, as problems of the moe.
 std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spec,
                                         const Target& target, Path path, const MRange& rows);
 

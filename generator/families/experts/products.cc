@@ -27,23 +27,36 @@ ExpertGemm product(const Plan& plan, GemmSpec spec, Path path, std::int64_t expe
   return gemm;
 }
 
-ExpertGemms gemms_of(const Plan& plan, Path path, std::int64_t experts, std::int64_t rows) {
+ExpertGemms gemms_of(const Plan& plan, Path path, std::int64_t experts, std::int64_t rows,
+                     double repeats) {
   const MoeSpec& moe = plan.spec.moe();
   return {product(plan, gate_up_gemm(moe), path, experts, false),
-          product(plan, down_gemm(moe), path, experts, true), rows};
+          product(plan, down_gemm(moe), path, experts, true), rows, repeats};
+}
+
+// Tiles whose weights are one matrix. 2^20 rows are fewer than 65535 tiles of 32 rows, which a grid
+// may have, and more than 30 tiles of 256 rows for each multiprocessor.
+double tiles_in_a_matrix(const MoeSpec& moe, double tiles) {
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
+  const std::int64_t rows = std::max(gate_up_gemm(moe).shape.n, down_gemm(moe).shape.n);
+  return std::min(tiles, static_cast<double>(std::max<std::int64_t>(1, kMostRows / rows)));
 }
 
 }  // namespace
 
 ExpertGemms gemms_of_expert(const Plan& plan, Path path) {
-  return gemms_of(plan, path, 1, plan.spec.moe().shape.tokens_max);
+  return gemms_of(plan, path, 1, plan.spec.moe().shape.tokens_max, 1);
 }
 
 ExpertGemms gemms_of_layer(const Plan& plan, Path path, std::int64_t tokens, int tile_rows) {
-  const ExpertLoad load = expert_load(plan.spec.moe(), tokens, tile_rows);
+  const MoeSpec& moe = plan.spec.moe();
+  const ExpertLoad load = expert_load(moe, tokens, tile_rows);
   const double tiles = std::max(1.0, load.tiles);
   const double rows = std::clamp(load.rows / tiles, 1.0, static_cast<double>(tile_rows));
-  return gemms_of(plan, path, std::llround(tiles), std::llround(std::ceil(rows)));
+  const double whole = std::round(tiles);
+  const double counted = tiles_in_a_matrix(moe, whole);
+  return gemms_of(plan, path, std::llround(counted), std::llround(std::ceil(rows)),
+                  whole / counted);
 }
 
 }  // namespace heddle

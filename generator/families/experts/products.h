@@ -25,13 +25,16 @@ struct ExpertGemms {
   ExpertGemm gate_up;
   ExpertGemm down;
   std::int64_t rows;  // M
+  // The launch takes so many times what they take.
+  double repeats;
 };
 
 // The products of one expert, by GEMMs of the path.
 ExpertGemms gemms_of_expert(const Plan& plan, Path path);
 // The products of all experts that so many tokens hit by tiles of `tile_rows` rows, as if every
 // tile had weights of its own and those of all were one matrix: that has the tiles, the operations
-// and, where experts have one tile each, the bytes of the launch.
+// and, where experts have one tile each, the bytes of the launch. A matrix with more rows than a
+// launch of GEMMs may have stands for a part of the tiles.
 ExpertGemms gemms_of_layer(const Plan& plan, Path path, std::int64_t tokens, int tile_rows);
 
 }  // namespace heddle

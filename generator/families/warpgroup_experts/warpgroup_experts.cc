@@ -84,7 +84,7 @@ double moved_us(const Plan& plan, const ExpertLayer& layer, std::int64_t tokens)
   return bytes / gpu.memory_bytes / gpu.clocks_per_us;
 }
 
-class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig> {
+class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kPath> {
  public:
   std::string_view name() const noexcept override { return "warpgroup_experts"; }
   std::string_view name_suffix() const noexcept override { return "_wgmma"; }
@@ -118,14 +118,6 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig> {
     return kernels;
   }
 
-  void complete(const Plan& plan, PlannedKernel& candidate) const override {
-    WarpgroupExpertsConfig config = config_of<WarpgroupExpertsConfig>(candidate);
-    const ExpertGemms expert = gemms_of_expert(plan, kPath);
-    config.gate_up.scaling = scaling_of(expert.gate_up.request(), config.gate_up.scaling.mode);
-    config.down.scaling = scaling_of(expert.down.request(), config.down.scaling.mode);
-    candidate.configuration = make_configuration(config);
-  }
-
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     static const std::vector<CostParameter> parameters = [] {
       std::vector<CostParameter> all = warpgroups().cost_parameters();
@@ -149,9 +141,10 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig> {
     const auto us = [&](const ExpertGemm& gemm, const WarpgroupConfig& tile) {
       const auto rounds = static_cast<double>(
           ceil_div(ceil_div(gemm.spec.shape.n, tile.tile_n), plan.target.sm_count));
-      return own[kProducts] * warpgroups().predicted_us_for(
-                                  gemm.request(), product_kernel(gemm, kernel, tile, layer.rows),
-                                  layer.rows, of_gemms) +
+      return own[kProducts] * layer.repeats *
+                 warpgroups().predicted_us_for(gemm.request(),
+                                               product_kernel(gemm, kernel, tile, layer.rows),
+                                               layer.rows, of_gemms) +
              (tile.splits_columns() ? rounds * own[kMeeting] : 0);
     };
     return kPhases * own[kPhase] + moved_us(plan, config.layer, size.size) +
@@ -186,14 +179,6 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig> {
         "heddle::down::Decode>";
     text.parameter_type = "MoeParameters";
     return text;
-  }
-
-  std::vector<DecodePlan> decode_plans(const Plan& plan,
-                                       const PlannedKernel& kernel) const override {
-    const auto& config = config_of<WarpgroupExpertsConfig>(kernel);
-    const ExpertGemms expert = gemms_of_expert(plan, kPath);
-    return {decode_plan_of(expert.gate_up.request(), config.gate_up.scaling.mode),
-            decode_plan_of(expert.down.request(), config.down.scaling.mode)};
   }
 
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,

@@ -1,4 +1,5 @@
 // The two products of an expert as GEMMs.
+#include <algorithm>
 #include <cmath>
 
 #include "generator/operations/moe/moe.h"
@@ -41,21 +42,32 @@ ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows) 
   ExpertLoad load;
   load.rows = experts * trials * chosen;
   load.hit = experts * (1 - std::pow(1 - chosen, trials));
-  // An expert's rows are binomial; of many of them the last tile is half full on average.
-  constexpr double kMany = 64;
-  if (trials * chosen > kMany || chosen >= 1) {
-    load.tiles = chosen >= 1 ? experts * std::ceil(trials / tile_rows)
-                             : experts * (trials * chosen / tile_rows + 0.5);
+  if (chosen >= 1) {
+    load.tiles = experts * std::ceil(trials / tile_rows);
     return load;
   }
-  double probability = std::pow(1 - chosen, trials);  // of `rows` rows
-  double left = 1 - probability;
-  for (std::int64_t rows = 1; rows <= tokens && left > 1e-9; ++rows) {
-    probability *=
-        chosen / (1 - chosen) * static_cast<double>(tokens - rows + 1) / static_cast<double>(rows);
-    left -= probability;
-    load.tiles += experts * probability * std::ceil(static_cast<double>(rows) / tile_rows);
+  // An expert's rows are binomial: probabilities relative to that of the mode, out to where they
+  // are negligible.
+  constexpr double kNegligible = 1e-12;
+  const double odds = chosen / (1 - chosen);
+  const double mode = std::floor((trials + 1) * chosen);
+  double all = 0;
+  double tiles = 0;
+  const auto add = [&](double rows, double probability) {
+    all += probability;
+    tiles += probability * std::ceil(rows / tile_rows);
+  };
+  double probability = 1;
+  for (double rows = mode; rows <= trials && probability > kNegligible; ++rows) {
+    add(rows, probability);
+    probability *= odds * (trials - rows) / (rows + 1);
   }
+  probability = 1;
+  for (double rows = mode; rows > 0 && probability > kNegligible; --rows) {
+    probability *= rows / (odds * (trials - rows + 1));
+    add(rows - 1, probability);
+  }
+  load.tiles = experts * tiles / all;
   return load;
 }
 

@@ -16,8 +16,7 @@ const FieldTable& moe_fields();
 // Operation::problems() of a struct.
 std::vector<Problem> check_meaning(const MoeSpec& spec);
 
-// The GEMM that an expert is before its activation, and the one behind it, whose outputs are FP32.
-// M is the number of an expert's tokens.
+// The members of moe_gemms(). M is the number of an expert's tokens.
 GemmSpec gate_up_gemm(const MoeSpec& spec);
 GemmSpec down_gemm(const MoeSpec& spec);
 
@@ -25,8 +24,7 @@ GemmSpec down_gemm(const MoeSpec& spec);
 // `weight`: "/weight/gate_up" or "/weight/down".
 std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::string& weight);
 
-// What so many tokens do to the experts of this device where each token chooses every expert alike
-// often, independently of the others.
+// The load of this device's experts where routing is uniform and independent.
 struct ExpertLoad {
   double hit = 0;    // experts that any token chooses
   double rows = 0;   // assignments to all of them

@@ -83,7 +83,8 @@ HEDDLE_EXPORT const char* heddle_error_log(void);
  * refused, the offending "value" as JSON text, what is "allowed", and a "hint". */
 HEDDLE_EXPORT const char* heddle_error_json(void);
 
-/* Device memory, aligned to 16 bytes. Null and 0 for what the spec does not ask for. */
+/* Device memory, aligned to 16 bytes, 32-bit numbers to 4. Null and 0 for what the spec does not
+ * ask for. */
 typedef struct heddle_input {
   const void* data;
   size_t bytes;

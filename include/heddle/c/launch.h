@@ -9,9 +9,9 @@
  *     empty before it divides its memory anew, and kernels that start early do not overlap.
  *   For each phase, from 0 to phases - 1, ask heddle_plan_launch() and call cuLaunchKernelEx with
  *     that phase's grid, `threads` by 1 by 1 threads, its dynamic_shared_bytes, and the arguments
- *     that heddle_plan_argument() lists, of which "schedule" and "tokens" differ between phases. Where
- *     cluster is more than 1 the launch has CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1, 1};
- *     with starts_early it may have CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
+ *     that heddle_plan_argument() lists, of which "schedule" and "tokens" differ between phases.
+ * Where cluster is more than 1 the launch has CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1,
+ * 1}; with starts_early it may have CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
  * Memory, its alignment and the workspace are as heddle_launch_gemm() and its neighbours take them,
  * which check what nobody checks here. */
 #pragma once

@@ -120,7 +120,8 @@ typedef struct heddle_plan_info {
   heddle_text target;         /* its name */
   size_t kernel_count;        /* those of all sizes, and those that run before each of them */
   size_t max_workspace_bytes; /* the most of any launch */
-  size_t packed_bytes;        /* of packed weights W; 0 for an operation without */
+  size_t packed_bytes;        /* of packed weights W; 0 for an operation without, and
+                                 for a moe: heddle_moe_gemms() */
 } heddle_plan_info;
 HEDDLE_CALL heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info);
 

@@ -159,7 +159,7 @@ static void test_phases(void) {
   CHECK(first.phases > 1 && first.workspace_bytes == workspace);
   for (size.phase = 0; size.phase < first.phases; ++size.phase) {
     CHECK(heddle_plan_launch(plan, index, &size, &info) == HEDDLE_OK);
-    CHECK(info.phases == first.phases && info.schedule == size.phase && info.grid_x >= 1);
+    CHECK(info.phases == first.phases && info.schedule >= size.phase && info.grid_x >= 1);
     CHECK(info.max_dynamic_shared_bytes == first.max_dynamic_shared_bytes);
     if (info.dynamic_shared_bytes > most) most = info.dynamic_shared_bytes;
   }

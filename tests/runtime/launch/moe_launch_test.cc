@@ -160,7 +160,7 @@ TEST(MoeLaunch, GivesTheKernelAllOfIt) {
   EXPECT_EQ(parameters.gate_up_bias, args.gate_up_bias.data);
   EXPECT_EQ(parameters.down_bias, args.down_bias.data);
   EXPECT_EQ(parameters.ids, args.ids.data);
-  EXPECT_EQ(parameters.weights, args.weights.data);
+  EXPECT_EQ(parameters.routing_weights, args.weights.data);
   EXPECT_EQ(parameters.residual, args.residual.data);
   EXPECT_EQ(parameters.y, args.y.data);
   EXPECT_EQ(parameters.workspace, args.workspace.data);

@@ -18,10 +18,11 @@ void check_loads(const Spec& spec, const std::vector<std::string>& loads) {
 
 void check_has_candidates(const Spec& spec, const char* option) {
   if (harness_of(spec).has_candidates()) return;
-  throw Error(ErrorCategory::kUsage, "tool.no_candidates",
-              fmt::format("{} is of gemm, decode_attention and moe: no other candidates are timed, so "
-                          "not those of {}",
-                          option, to_string(spec.op())));
+  throw Error(
+      ErrorCategory::kUsage, "tool.no_candidates",
+      fmt::format("{} is of gemm, decode_attention and moe: no other candidates are timed, so "
+                  "not those of {}",
+                  option, to_string(spec.op())));
 }
 
 std::vector<LaunchSize> launch_sizes(const Spec& spec, const std::vector<std::int64_t>& m,

@@ -155,7 +155,7 @@ void check_m_option(const MRange& range, std::int64_t m) {
   if (m >= range.min && m <= range.max) return;
   throw Error(
       ErrorCategory::kUsage, "tool.m_out_of_range",
-      fmt::format("--m {} is outside of the spec's shape.m, {} to {}", m, range.min, range.max));
+      fmt::format("--m {} is outside of what the spec serves, {} to {}", m, range.min, range.max));
 }
 
 void refuse_gemm_option(const char* name, const Spec& spec) {

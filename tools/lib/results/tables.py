@@ -9,7 +9,8 @@ from results.data import UNKNOWN_UNIT, Table, Value
 _UNITS = {
     "count": ("n", "k", "m", "larger_m", "spec", "sequences", "length", "shortest", "tokens",
               "batch", "context", "launches", "candidates", "layers", "model_layers", "seed",
-              "kernels", "against_kernels", "cells_drawn", "stream_words", "stream_blocks_per_sm"),
+              "kernels", "against_kernels", "cells_drawn", "experts_hit", "stream_words",
+              "stream_blocks_per_sm"),
     "ratio": ("times", "bar", "ratio", "cublas_ratio"),
     "TFLOP/s": ("floor_tflops",),
 }

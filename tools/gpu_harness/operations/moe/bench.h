@@ -12,7 +12,8 @@
 
 namespace heddle {
 
-// A row for each number of tokens. Choices are uniform, other ones in each launch.
+// A row for each number of tokens. Choices are uniform; launches take turns through up to 16 draws,
+// each with weights of its own.
 BenchReport bench_moe(const MoeKernel& kernel, const BenchOptions& options);
 // As Harness::time_plans().
 PlanTimes time_moe_plans(Runtime& runtime, const std::vector<Plan>& plans, std::int64_t tokens,

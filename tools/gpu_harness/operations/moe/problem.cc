@@ -24,6 +24,16 @@ std::vector<std::uint16_t> normals(DType dtype, std::int64_t count, double devia
   return values;
 }
 
+// Integers of many bits are large weights: the square of a sum must still be a number of 16 bits.
+double x_deviation(const MoeSpec& spec) {
+  constexpr int kFewBits = 4;
+  const auto bits_of = [&](const WeightSpec& weight) {
+    const bool is_integer = weight.type == WeightType::kUint || weight.type == WeightType::kInt;
+    return is_integer ? std::max(weight.bits, kFewBits) : kFewBits;
+  };
+  return std::exp2(kFewBits - std::max(bits_of(spec.gate_up), bits_of(spec.down)));
+}
+
 DeviceBuffer all_experts(const std::vector<std::unique_ptr<DeviceWeights>>& drawn,
                          std::int64_t experts, const OwnedStream& stream) {
   const std::size_t bytes = drawn.front()->packed().size();
@@ -98,7 +108,7 @@ MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing ro
   MoeProblem problem;
   problem.tokens = tokens;
   problem.choices = random_choices(spec, tokens, routing, seed + 1);
-  problem.x = normals(spec.activation, tokens * spec.shape.hidden, 1, random);
+  problem.x = normals(spec.activation, tokens * spec.shape.hidden, x_deviation(spec), random);
   if (spec.epilogue.bias) {
     const std::int64_t rows = moe_gemms(spec).gate_up.shape.n;
     problem.gate_up_bias = normals(spec.activation, spec.local_experts() * rows, 0.5, random);

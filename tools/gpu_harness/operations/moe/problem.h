@@ -16,7 +16,7 @@ namespace heddle {
 // How a router's choices are drawn.
 enum class Routing {
   kUniform,  // every expert alike
-  kSkewed,   // expert i in proportion to 1 / (i + 1)
+  kSkewed,   // of a random order of experts the i-th in proportion to 1 / (i + 1)
   kOne,      // all tokens choose the same experts
 };
 
