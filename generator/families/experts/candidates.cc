@@ -80,7 +80,7 @@ class Candidates {
     const double most = usual + 4 * std::sqrt(usual);
     std::vector<int> rows;
     for (const int one : {8, 16, 32, 64, 128}) {
-      const bool is_first_to_hold = one == 8 || one / 2 < most;
+      const bool is_first_to_hold = one == 8 || one / 2.0 < most;
       if (is_first_to_hold && (one >= 64 || kMostTiles * one >= usual)) rows.push_back(one);
     }
     return rows;

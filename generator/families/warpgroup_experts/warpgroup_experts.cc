@@ -138,14 +138,15 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     const ExpertGemms layer = gemms_of_layer(plan, kPath, size.size, config.layer.tile_rows);
     const Costs of_gemms = costs.first(warpgroups().cost_parameters().size());
     const Costs own = costs.subspan(of_gemms.size());
+    // A box brings rows of the next expert where its own has too few.
+    const std::int64_t rows = config.layer.tile_rows;
     const auto us = [&](const ExpertGemm& gemm, const WarpgroupConfig& tile) {
       const auto rounds = static_cast<double>(
           ceil_div(ceil_div(gemm.spec.shape.n, tile.tile_n), plan.target.sm_count));
-      return own[kProducts] * layer.repeats *
-                 warpgroups().predicted_us_for(gemm.request(),
-                                               product_kernel(gemm, kernel, tile, layer.rows),
-                                               layer.rows, of_gemms) +
-             (tile.splits_columns() ? rounds * own[kMeeting] : 0);
+      const double products = warpgroups().predicted_us_for(
+          gemm.request(), product_kernel(gemm, kernel, tile, rows), rows, of_gemms);
+      const double meeting = tile.splits_columns() ? own[kMeeting] : 0;
+      return layer.repeats * (own[kProducts] * products + rounds * meeting);
     };
     return kPhases * own[kPhase] + moved_us(plan, config.layer, size.size) +
            us(layer.gate_up, config.gate_up) + us(layer.down, config.down);

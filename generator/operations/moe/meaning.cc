@@ -50,7 +50,7 @@ std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::s
   for (Problem& problem : problems) {
     std::string& pointer = problem.pointer;
     if (pointer.rfind(kWeight, 0) == 0) {
-      pointer = weight + pointer.substr(kWeight.size());
+      pointer.replace(0, kWeight.size(), weight);
     } else if (pointer == "/shape/n") {
       pointer = is_down ? "/shape/hidden" : "/shape/intermediate";
     } else if (pointer == "/shape/k") {
