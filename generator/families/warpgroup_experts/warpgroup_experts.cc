@@ -34,7 +34,7 @@ constexpr int kPhases = 5;
 constexpr std::int64_t kFewestRows = 9;  // of a GEMM with wgmma
 
 // Behind the costs of a GEMM.
-enum OwnCost { kPhase, kProducts, kMeeting };
+enum OwnCost { kPhase, kProducts, kMeeting, kBoxBytes, kMoved };
 
 const GemmFamily& warpgroups() { return dynamic_cast<const GemmFamily&>(*warpgroup_family()); }
 
@@ -124,10 +124,15 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
       all.push_back(
           {"phase", "us", "that each of the five launches takes beside its products", 2.6});
       all.push_back({"products", "ratio",
-                     "of the products' time to that of one GEMM with as many tiles", 1.12});
+                     "of the products' time to that of one GEMM with as many tiles", 0.98});
       all.push_back({"meeting", "us",
                      "of each tile of 64 rows: two warpgroups add the sums of their columns",
-                     0.77});
+                     0.40});
+      all.push_back({"box_bytes", "bytes a clock",
+                     "of rows' tokens that one SM takes, beside what a GEMM's costs have of them",
+                     114});
+      all.push_back({"moved", "ratio",
+                     "of the time of what passes through memory to that of reading it", 1.34});
       return all;
     }();
     return parameters;
@@ -140,15 +145,19 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     const Costs own = costs.subspan(of_gemms.size());
     // A box brings rows of the next expert where its own has too few.
     const std::int64_t rows = config.layer.tile_rows;
+    const GpuRates gpu(plan.target);
     const auto us = [&](const ExpertGemm& gemm, const WarpgroupConfig& tile) {
       const auto rounds = static_cast<double>(
           ceil_div(ceil_div(gemm.spec.shape.n, tile.tile_n), plan.target.sm_count));
       const double products = warpgroups().predicted_us_for(
           gemm.request(), product_kernel(gemm, kernel, tile, rows), rows, of_gemms);
       const double meeting = tile.splits_columns() ? own[kMeeting] : 0;
-      return layer.repeats * (own[kProducts] * products + rounds * meeting);
+      // The blocks of a GEMM read the same tokens and get them for each other; these do not.
+      const double box_bytes = static_cast<double>(2 * rows * gemm.spec.shape.k);
+      const double boxes = box_bytes / own[kBoxBytes] / gpu.clocks_per_us;
+      return layer.repeats * (own[kProducts] * products + rounds * (meeting + boxes));
     };
-    return kPhases * own[kPhase] + moved_us(plan, config.layer, size.size) +
+    return kPhases * own[kPhase] + own[kMoved] * moved_us(plan, config.layer, size.size) +
            us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
   }
 
