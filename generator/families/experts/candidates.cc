@@ -1,7 +1,5 @@
 #include "generator/families/experts/candidates.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "generator/families/all.h"
@@ -11,9 +9,7 @@
 #include "generator/families/experts/products.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
-#include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
-#include "generator/operations/moe/moe.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -66,26 +62,13 @@ class Candidates {
 
   std::vector<PlannedKernel> all() const {
     std::vector<PlannedKernel> kernels;
-    for (const int rows : tile_rows()) add_tiles(rows, kernels);
+    for (const int rows : useful_tile_rows(plan_, tokens_.max, {8, 16, 32, 64, 128}, 1, 2)) {
+      add_tiles(rows, kernels);
+    }
     return kernels;
   }
 
  private:
-  // Rows of a tile that may be of use: the largest tiles that the rows of few experts fill, and all
-  // smaller ones that do not read weights many times.
-  std::vector<int> tile_rows() const {
-    constexpr int kMostTiles = 4;  // of an expert with a usual number of rows
-    const ExpertLoad load = expert_load(plan_.spec.moe(), tokens_.max, 1);
-    const double usual = load.rows / std::max(1.0, load.hit);
-    const double most = usual + 4 * std::sqrt(usual);
-    std::vector<int> rows;
-    for (const int one : {8, 16, 32, 64, 128}) {
-      const bool is_first_to_hold = one == 8 || one / 2.0 < most;
-      if (is_first_to_hold && (one >= 64 || kMostTiles * one >= usual)) rows.push_back(one);
-    }
-    return rows;
-  }
-
   void add_tiles(int tile_rows, std::vector<PlannedKernel>& kernels) const {
     const ExpertGemms layer = gemms_of_layer(plan_, kPath, tokens_.max, tile_rows);
     const MRange rows{tile_rows, tile_rows};

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "experts/config.h"
@@ -11,11 +10,9 @@
 #include "generator/families/experts/candidates.h"
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/experts/products.h"
-#include "generator/families/fields.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
-#include "generator/families/value_type.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -23,18 +20,6 @@ namespace {
 
 using device::ExpertsConfig;
 using device::TilesConfig;
-
-// A product's configuration as that of a GEMM: a struct and the classes that its kernel names.
-std::string product_text(const char* name, const char* member, const GemmSpec& spec) {
-  std::string text = fmt::format(
-      "struct {} {{\n  static constexpr TilesConfig value = Config::value.{};\n", name, member);
-  for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
-  return text + "  using Mma = MmaAmpere;\n};\n";
-}
-
-std::string tile_of(const TilesConfig& c) {
-  return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, c.stage_k, c.stages);
-}
 
 class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
  public:
@@ -68,27 +53,6 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
                        c.warps_m, c.warps_n, c.warps_k, c.stages, kernel.blocks_per_sm);
   }
 
-  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    const auto& config = config_of<ExpertsConfig>(kernel);
-    const ExpertGemms expert = gemms_of_expert(plan, Path::kAmpere);
-    const std::vector<DecodePlan> decodes = decode_plans(plan, kernel);
-    KernelText text;
-    text.template_path = "experts/experts.cuh";
-    text.decisions =
-        fmt::format("{}\n\ndecode plan: {}", describe(kernel), heddle::describe(decodes.front()));
-    text.definitions =
-        families::config_struct("ExpertsConfig", config,
-                                {"using Value = " + value_type(plan.spec.moe().activation) + ';'}) +
-        product_text("GateUp", "gate_up", expert.gate_up.spec) +
-        product_text("Down", "down", expert.down.spec) + '\n' +
-        decode_in("gate_up", decodes.front(), "GateUp") + decode_in("down", decodes.back(), "Down");
-    text.function =
-        "experts<heddle::Config, heddle::GateUp, heddle::gate_up::Decode, heddle::Down, "
-        "heddle::down::Decode>";
-    text.parameter_type = "MoeParameters";
-    return text;
-  }
-
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     using enum device::MoePhase;
@@ -110,7 +74,19 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
         scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
-    return tile_of(config_of<ExpertsConfig>(kernel).gate_up);
+    const TilesConfig& c = config_of<ExpertsConfig>(kernel).gate_up;
+    return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, c.stage_k, c.stages);
+  }
+
+ private:
+  std::string_view config_name() const noexcept override { return "ExpertsConfig"; }
+  std::string_view template_path() const noexcept override { return "experts/experts.cuh"; }
+  std::string product_text(const char* name, const char* member, const GemmSpec& spec,
+                           const TilesConfig& /*config*/) const override {
+    std::string text = fmt::format(
+        "struct {} {{\n  static constexpr TilesConfig value = Config::value.{};\n", name, member);
+    for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
+    return text + "  using Mma = MmaAmpere;\n};\n";
   }
 };
 

@@ -17,6 +17,33 @@ namespace heddle {
 using device::ExpertLayer;
 using device::MoePhase;
 
+namespace {
+
+// A decode plan as a struct in a namespace: `config` is the one whose values it decodes to.
+std::string decode_in(const char* space, const DecodePlan& decode, const char* config) {
+  return fmt::format("namespace {} {{\n{}}}  // namespace {}\n", space,
+                     decode_text(decode, fmt::format("{}::Value", config)), space);
+}
+
+}  // namespace
+
+KernelText layer_text(const Family& family, const PlannedKernel& kernel,
+                      const std::vector<DecodePlan>& decodes, const std::string& configurations) {
+  const std::string of_gate_up = describe(decodes.front());
+  const std::string of_down = describe(decodes.back());
+  KernelText text;
+  text.decisions = fmt::format("{}\n\ndecode plan: {}", family.describe(kernel), of_gate_up);
+  if (of_down != of_gate_up) text.decisions += fmt::format("\n\ndecode plan of down: {}", of_down);
+  text.definitions = configurations + '\n' + decode_in("gate_up", decodes.front(), "GateUp") +
+                     decode_in("down", decodes.back(), "Down");
+  text.function = fmt::format(
+      "{}<heddle::Config, heddle::GateUp, heddle::gate_up::Decode, heddle::Down, "
+      "heddle::down::Decode>",
+      family.name());
+  text.parameter_type = "MoeParameters";
+  return text;
+}
+
 void ExpertsFamily::prepare(Plan& plan) const {
   const MoeSpec& moe = plan.spec.moe();
   plan.decode = derive_decode_plan(decode_request(moe.gate_up, moe.activation));
@@ -138,11 +165,6 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
   launch.schedule = static_cast<int>(phase);
   launch.shared_bytes = shared_bytes;
   return launch;
-}
-
-std::string decode_in(const char* space, const DecodePlan& decode, const char* config) {
-  return fmt::format("namespace {} {{\n{}}}  // namespace {}\n", space,
-                     decode_text(decode, fmt::format("{}::Value", config)), space);
 }
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experts/config.h"
@@ -15,6 +16,7 @@
 #include "generator/families/fields.h"
 #include "generator/families/fields_json.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/value_type.h"
 
 namespace heddle {
 
@@ -38,6 +40,11 @@ class ExpertsFamily : public Family {
     return static_cast<std::size_t>(layer(kernel).workspace_bytes(tokens));
   }
 };
+
+// The text of a kernel whose entry is named as its family, without its template. `decodes`: of
+// gate_up, then of down; `configurations`: the structs Config, GateUp and Down.
+KernelText layer_text(const Family& family, const PlannedKernel& kernel,
+                      const std::vector<DecodePlan>& decodes, const std::string& configurations);
 
 // Config: the family's, with members `layer`, `gate_up` and `down`; kPath: of the GEMMs that the
 // products are.
@@ -66,6 +73,29 @@ class ExpertsFamilyOf : public ExpertsFamily {
   nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
     return families::fields_json(config_of<Config>(kernel));
   }
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = config_of<Config>(kernel);
+    const ExpertGemms expert = gemms_of_expert(plan, kPath);
+    const std::string value = "using Value = " + value_type(plan.spec.moe().activation) + ';';
+    KernelText text =
+        layer_text(*this, kernel, decode_plans(plan, kernel),
+                   families::config_struct(config_name(), config, {value}) +
+                       product_text("GateUp", "gate_up", expert.gate_up.spec, config.gate_up) +
+                       product_text("Down", "down", expert.down.spec, config.down));
+    text.template_path = template_path();
+    return text;
+  }
+
+ private:
+  using Product = decltype(Config::gate_up);
+
+  // The name of Config, and the template with the entry.
+  virtual std::string_view config_name() const noexcept = 0;
+  virtual std::string_view template_path() const noexcept = 0;
+  // A product's configuration, member `member` of the kernel's, as that of a GEMM: a struct and the
+  // classes that its kernel names.
+  virtual std::string product_text(const char* name, const char* member, const GemmSpec& spec,
+                                   const Product& config) const = 0;
 };
 
 // The layer of a plan, for tiles of so many rows; `gathers`: kGather copies the rows' tokens.
@@ -87,9 +117,6 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel,
                            const device::ExpertLayer& layer, const ProductLaunch& gate_up,
                            const ProductLaunch& down, std::int64_t tokens,
                            device::MoePhase phase) noexcept;
-
-// A decode plan as a struct in a namespace: `config` is the one whose values it decodes to.
-std::string decode_in(const char* space, const DecodePlan& decode, const char* config);
 
 }  // namespace heddle
 

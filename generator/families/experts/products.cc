@@ -59,4 +59,19 @@ ExpertGemms gemms_of_layer(const Plan& plan, Path path, std::int64_t tokens, int
                   whole / counted);
 }
 
+std::vector<int> useful_tile_rows(const Plan& plan, std::int64_t tokens,
+                                  const std::vector<int>& rows, std::size_t few, std::size_t many) {
+  constexpr int kMostTiles = 4;  // of an expert with a usual number of rows
+  const ExpertLoad load = expert_load(plan.spec.moe(), tokens, 1);
+  const double usual = load.rows / std::max(1.0, load.hit);
+  const double most = usual + 4 * std::sqrt(usual);
+  std::vector<int> useful;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool is_filled = i < few || rows[i] / 2.0 < most;
+    const bool is_enough = i + many >= rows.size() || kMostTiles * rows[i] >= usual;
+    if (is_filled && is_enough) useful.push_back(rows[i]);
+  }
+  return useful;
+}
+
 }  // namespace heddle

@@ -3,7 +3,9 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_EXPERTS_PRODUCTS_H_
 #define HEDDLE_GENERATOR_FAMILIES_EXPERTS_PRODUCTS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "generator/families/gemm_request.h"
 #include "heddle/inspect/plan.h"
@@ -36,6 +38,12 @@ ExpertGemms gemms_of_expert(const Plan& plan, Path path);
 // and, where experts have one tile each, the bytes of the launch. A matrix with more rows than a
 // launch of GEMMs may have stands for a part of the tiles.
 ExpertGemms gemms_of_layer(const Plan& plan, Path path, std::int64_t tokens, int tile_rows);
+
+// Those of the ascending `rows` that a tile may have: not more than twice what experts have of so
+// many tokens, but the first `few` always; and not so few that an expert needs many tiles, but the
+// last `many` always.
+std::vector<int> useful_tile_rows(const Plan& plan, std::int64_t tokens,
+                                  const std::vector<int>& rows, std::size_t few, std::size_t many);
 
 }  // namespace heddle
 

@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "generator/families/all.h"
@@ -16,10 +14,8 @@
 #include "generator/families/gpu_rates.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
-#include "generator/families/value_type.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "generator/families/warpgroup/stage.h"
-#include "generator/operations/moe/moe.h"
 #include "warpgroup_experts/config.h"
 
 namespace heddle {
@@ -104,8 +100,8 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& tokens) const override {
     std::vector<PlannedKernel> kernels;
     const ExpertGemms expert = gemms_of_expert(plan, kPath);
-    for (const int tile_rows : {16, 32, 64, 96, 128, 192, 256}) {
-      if (!is_of_use(plan, tokens.max, tile_rows)) continue;
+    for (const int tile_rows :
+         useful_tile_rows(plan, tokens.max, {16, 32, 64, 96, 128, 192, 256}, 2, 4)) {
       const ExpertGemms layer = gemms_of_layer(plan, kPath, tokens.max, tile_rows);
       const std::vector<WarpgroupKernel> downs = tiles_of(layer.down, expert.down, tile_rows);
       for (const WarpgroupKernel& gate_up : tiles_of(layer.gate_up, expert.gate_up, tile_rows)) {
@@ -170,27 +166,6 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
                        stages(c.down));
   }
 
-  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    const auto& config = config_of<WarpgroupExpertsConfig>(kernel);
-    const ExpertGemms expert = gemms_of_expert(plan, kPath);
-    const std::vector<DecodePlan> decodes = decode_plans(plan, kernel);
-    KernelText text;
-    text.template_path = "warpgroup_experts/warpgroup_experts.cuh";
-    text.decisions =
-        fmt::format("{}\n\ndecode plan: {}", describe(kernel), heddle::describe(decodes.front()));
-    text.definitions =
-        families::config_struct("WarpgroupExpertsConfig", config,
-                                {"using Value = " + value_type(plan.spec.moe().activation) + ';'}) +
-        product_text("GateUp", "gate_up", expert.gate_up.spec, config.gate_up) +
-        product_text("Down", "down", expert.down.spec, config.down) + '\n' +
-        decode_in("gate_up", decodes.front(), "GateUp") + decode_in("down", decodes.back(), "Down");
-    text.function =
-        "warpgroup_experts<heddle::Config, heddle::GateUp, heddle::gate_up::Decode, heddle::Down, "
-        "heddle::down::Decode>";
-    text.parameter_type = "MoeParameters";
-    return text;
-  }
-
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     using enum device::MoePhase;
@@ -217,14 +192,25 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
   }
 
  private:
-  // Whether the rows of some expert may need such a tile, and not many of them.
-  static bool is_of_use(const Plan& plan, std::int64_t tokens, int tile_rows) {
-    constexpr int kMostTiles = 4;
-    const ExpertLoad load = expert_load(plan.spec.moe(), tokens, 1);
-    const double usual = load.rows / std::max(1.0, load.hit);
-    const double most = usual + 4 * std::sqrt(usual);
-    return (tile_rows <= 32 || tile_rows / 2.0 < most) &&
-           (tile_rows >= 96 || kMostTiles * tile_rows >= usual);
+  std::string_view config_name() const noexcept override { return "WarpgroupExpertsConfig"; }
+  std::string_view template_path() const noexcept override {
+    return "warpgroup_experts/warpgroup_experts.cuh";
+  }
+  std::string product_text(const char* name, const char* member, const GemmSpec& spec,
+                           const WarpgroupConfig& config) const override {
+    std::string text = fmt::format(
+        "struct {0} {{\n  static constexpr WarpgroupConfig value = Config::value.{1};\n"
+        "  static constexpr WeightShape kShape = Config::value.{1}_shape;\n"
+        "  static constexpr i64 kExpertBytes = Config::value.layer.{1}_bytes;\n",
+        name, member);
+    for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
+    const bool rounds = config.tile_end() == device::TileEnd::kRounded;
+    return text + fmt::format(
+                      "  using Schedule = ListedTiles<WarpgroupExpertTiles<{0}>>;\n"
+                      "  using End = {1}<{0}>;\n"
+                      "  using Products = HalfProducts<Value>;\n"
+                      "  using Sums = FloatSums;\n}};\n",
+                      name, rounds ? "WgmmaRoundedEnd" : "WgmmaFloatEnd");
   }
 
   PlannedKernel kernel_of(const Plan& plan, const MRange& tokens, const WarpgroupKernel& gate_up,
@@ -248,24 +234,6 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     kernel.arguments = {KernelArgument::kTokenMap, KernelArgument::kParameters,
                         KernelArgument::kSchedule};
     return kernel;
-  }
-
-  // A product's configuration as that of a GEMM, with the shape of an expert's weights.
-  static std::string product_text(const char* name, const char* member, const GemmSpec& spec,
-                                  const WarpgroupConfig& config) {
-    std::string text = fmt::format(
-        "struct {0} {{\n  static constexpr WarpgroupConfig value = Config::value.{1};\n"
-        "  static constexpr WeightShape kShape = Config::value.{1}_shape;\n"
-        "  static constexpr i64 kExpertBytes = Config::value.layer.{1}_bytes;\n",
-        name, member);
-    for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
-    const bool rounds = config.tile_end() == device::TileEnd::kRounded;
-    return text + fmt::format(
-                      "  using Schedule = ListedTiles<WarpgroupExpertTiles<{0}>>;\n"
-                      "  using End = {1}<{0}>;\n"
-                      "  using Products = HalfProducts<Value>;\n"
-                      "  using Sums = FloatSums;\n}};\n",
-                      name, rounds ? "WgmmaRoundedEnd" : "WgmmaFloatEnd");
   }
 };
 
