@@ -1,0 +1,123 @@
+// The launches of a layer of experts are those of its phases, and the workspace has room for what
+// they give each other.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "config/workspace.h"
+#include "experts/config.h"
+#include "heddle/inspect/plan.h"
+#include "tests/generator/families/expert_plans.h"
+
+namespace heddle {
+namespace {
+
+using device::ceil_div;
+using device::MoePhase;
+
+// The phases of a kernel's launches.
+std::vector<MoePhase> phases_of(const device::ExpertLayer& layer) {
+  if (!layer.gathers) {
+    return {MoePhase::kRoute, MoePhase::kGateUp, MoePhase::kDown, MoePhase::kSum};
+  }
+  return {MoePhase::kRoute, MoePhase::kGather, MoePhase::kGateUp, MoePhase::kDown, MoePhase::kSum};
+}
+
+// A grid of no more blocks than are resident, or than there is work for; each is told its phase.
+TEST(ExpertsLaunch, LaunchesThePhasesInOrder) {
+  for (const char* target : kExpertTargets) {
+    for (const auto& [name, spec] : expert_layers()) {
+      const Plan plan = layer_plan(spec, target);
+      for (const std::int64_t tokens : some_tokens(plan)) {
+        SCOPED_TRACE(fmt::format("{} on {}, {} tokens", name, target, tokens));
+        const std::size_t index = plan.kernel_for(tokens);
+        const PlannedKernel& kernel = plan.kernels[index];
+        const std::vector<MoePhase> phases = phases_of(layer_of(kernel));
+        ASSERT_EQ(kernel.phases, static_cast<int>(phases.size()));
+        for (int phase = 0; phase < kernel.phases; ++phase) {
+          LaunchSize size{tokens};
+          size.phase = phase;
+          const KernelLaunch launch = plan.launch(index, size);
+          ASSERT_EQ(launch.schedule, static_cast<int>(phases[static_cast<std::size_t>(phase)]));
+          ASSERT_GE(launch.grid_x, 1U);
+          ASSERT_EQ(launch.grid_y, 1U);
+          ASSERT_EQ(launch.grid_z, 1U);
+          const int most_resident = 2048 / kernel.threads;
+          ASSERT_LE(launch.grid_x, static_cast<unsigned>(plan.target.sm_count * most_resident));
+          ASSERT_GE(launch.shared_bytes, 0);
+          ASSERT_LE(launch.shared_bytes, kernel.shared_bytes)
+              << "more than the driver was asked for";
+        }
+      }
+    }
+  }
+}
+
+// One for each expert; and one token of one expert has no more tiles than rows of weights.
+TEST(ExpertsLaunch, LaunchesNoBlocksWithoutWork) {
+  MoeSpec spec = small_expert_layer();
+  const Plan plan = layer_plan(spec);
+  const PlannedKernel& kernel = plan.kernels.front();
+  const device::ExpertLayer& layer = layer_of(kernel);
+  const std::vector<MoePhase> phases = phases_of(layer);
+  const MoeGemms gemms = moe_gemms(spec);
+  constexpr std::int64_t kFewestTileRows = 16;
+  for (int phase = 0; phase < kernel.phases; ++phase) {
+    LaunchSize size{1};
+    size.phase = phase;
+    const auto blocks = static_cast<std::int64_t>(plan.launch(0, size).grid_x);
+    switch (phases[static_cast<std::size_t>(phase)]) {
+      case MoePhase::kRoute:
+        EXPECT_EQ(blocks, layer.local_experts);
+        break;
+      case MoePhase::kGather:
+        EXPECT_EQ(blocks, ceil_div(layer.top_k * layer.hidden / 8, kernel.threads));
+        break;
+      case MoePhase::kGateUp:
+        EXPECT_LE(blocks, layer.top_k * gemms.gate_up.shape.n / kFewestTileRows);
+        break;
+      case MoePhase::kDown:
+        EXPECT_LE(blocks, layer.top_k * gemms.down.shape.n / kFewestTileRows);
+        break;
+      case MoePhase::kSum:
+        EXPECT_EQ(blocks, ceil_div(layer.hidden / 8, kernel.threads));
+        break;
+    }
+  }
+}
+
+// What the launches give each other lies behind the counters of other kernels, and nothing of it in
+// one place.
+TEST(ExpertsLaunch, TheWorkspaceHasRoomForAll) {
+  for (const auto& [name, spec] : expert_layers()) {
+    const Plan plan = layer_plan(spec);
+    for (const std::int64_t tokens : some_tokens(plan)) {
+      SCOPED_TRACE(fmt::format("{}, {} tokens", name, tokens));
+      const device::ExpertLayer& c = layer_of(plan.kernels[plan.kernel_for(tokens)]);
+      const std::int64_t rows = tokens * spec.shape.top_k;
+      const struct {
+        device::i64 offset, bytes;
+      } parts[] = {{c.tiles_offset(), c.kListOffset + 16 * c.most_tiles(tokens)},
+                   {c.assignments_offset(tokens), 4 * rows},
+                   {c.rows_offset(tokens), 4 * rows},
+                   {c.gathered_offset(tokens), c.gathers ? 2 * rows * spec.shape.hidden : 0},
+                   {c.middle_offset(tokens), 2 * rows * spec.shape.intermediate},
+                   {c.outputs_offset(tokens), 4 * rows * spec.shape.hidden}};
+      device::i64 end = device::Workspace::kCounterBytes;
+      for (const auto& [offset, bytes] : parts) {
+        ASSERT_GE(offset, end);
+        ASSERT_EQ(offset % 16, 0);
+        end = offset + bytes;
+      }
+      const std::size_t workspace = plan.workspace_bytes(tokens);
+      ASSERT_GE(workspace, static_cast<std::size_t>(end));
+      ASSERT_LE(workspace, plan.max_workspace_bytes());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle
