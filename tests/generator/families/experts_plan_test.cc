@@ -166,5 +166,17 @@ TEST(ExpertsPlan, IsDescribed) {
   EXPECT_EQ(json["kernels"][0]["configuration"]["layer"]["first_expert"], 8);
 }
 
+// A reader of the text learns how both weights are decoded.
+TEST(ExpertsPlan, TheBannerHasTheDecodePlansOfTwoKinds) {
+  MoeSpec spec = small_expert_layer();
+  const char* const of_down = "decode plan of down: ";
+  EXPECT_EQ(render(layer_plan(spec), 0).text.find(of_down), std::string::npos);
+  spec.down.bits = 8;
+  for (const Source& source : render_all(layer_plan(spec))) {
+    EXPECT_NE(source.text.find("decode plan: 4-bit uint"), std::string::npos);
+    EXPECT_NE(source.text.find(std::string(of_down) + "8-bit uint"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace heddle
