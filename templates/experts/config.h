@@ -9,11 +9,14 @@ namespace heddle::device {
 
 // The launches of a layer, in their order.
 HEDDLE_ENUM(MoePhase,
-            kRoute,   // which rows each expert has
-            kGather,  // the tokens of the rows, where a product cannot gather them
+            kRoute,   // which rows each expert has, and copies of their tokens
             kGateUp,  // the first product and its activation
             kDown,    // the second product
             kSum);    // of a token's experts
+constexpr int kMoePhases = 4;
+
+// Columns of a token that a warp adds at a time in kSum.
+constexpr int kSumColumns = 128;
 
 // An assignment is a token's choice of an expert; assignment i is choice i % top_k of token
 // i / top_k. A row is an assignment to an expert of this device; rows are sorted by expert, and of

@@ -7,8 +7,7 @@
 // One kernel is launched four times, for phases of MoePhase. Launches overlap (programmatic
 // dependent launch), but each waits for the one before it, so that on an H200 a phase costs some 2
 // us whatever it does.
-// 1. kRoute: a thread block of each expert finds the expert's rows and lists their tiles
-// (route.cuh).
+// 1. kRoute: thread blocks of each expert find the expert's rows and list their tiles (route.cuh).
 // 2. kGateUp: tiles of an expert's rows by rows of its gate_up (product.cuh). Tokens are read from
 //    X where they are; outputs are sorted rows, in 16 bits.
 // 3. kDown: the same with sorted rows, outputs in FP32.
@@ -61,8 +60,6 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
   switch (static_cast<MoePhase>(phase)) {
     case MoePhase::kRoute:
       return MoeRouter<Config>{layer, workspace, shared}.run();
-    case MoePhase::kGather:
-      return;  // tiles gather their tokens themselves
     case MoePhase::kGateUp: {
       const ExpertProduct<Config, GateUpProduct<Config, GateUp, DecodeGateUp>> product{
           layer, workspace, layer.x, layer.gate_up, layer.gate_up_bias, workspace.middle(), shared};
@@ -75,7 +72,7 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
       return product.run();
     }
     case MoePhase::kSum:
-      return sum_experts<Config>(layer);
+      return ExpertSum<Config>{layer, workspace}.run();
   }
 }
 

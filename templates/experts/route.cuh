@@ -1,11 +1,13 @@
-// Sorts assignments by expert, and lists the tiles of their rows. Every thread block counts the
-// assignments of all local experts, each of its warps those of a share. Then it takes one expert
-// after the other: the sums of the counts before the expert's own are where its rows and its tiles
-// begin; its assignments get their rows in their order. No block waits for another, and nothing
-// depends on who comes first.
+// Sorts assignments by expert, lists the tiles of their rows, and copies the rows' tokens where a
+// product cannot gather them. Every thread block counts the assignments of all local experts, each
+// of its warps those of a share. Then it takes one expert after the other: the sums of the counts
+// before the expert's own are where its rows and its tiles begin; its assignments get their rows in
+// their order. Where there are several blocks for an expert, each has every so many of its rows. No
+// block waits for another, and nothing depends on who comes first.
 //
 // Cost: a block reads all ids once, and for an expert with rows twice more where a warp's share is
-// more than kBatch ids of a lane, which stay in registers.
+// more than kBatch ids of a lane, which stay in registers. Copied tokens are read and written once
+// for each of their rows.
 #pragma once
 
 #include "experts/workspace.cuh"
@@ -27,13 +29,22 @@ struct MoeRouter {
   __device__ __forceinline__ void run() const {
     int ids[kBatch];
     count(ids);
-    for (int local = static_cast<int>(blockIdx.x); local < kLayer.local_experts;
-         local += static_cast<int>(gridDim.x)) {
-      place(local, ids);
+    const int blocks = static_cast<int>(gridDim.x);
+    const int parts = blocks > kLayer.local_experts ? blocks / kLayer.local_experts : 1;
+    for (int unit = static_cast<int>(blockIdx.x); unit < kLayer.local_experts * parts;
+         unit += blocks) {
+      place(unit % kLayer.local_experts, {unit / kLayer.local_experts, parts}, ids);
     }
   }
 
  private:
+  // Of an expert's rows those that a block sees to.
+  struct Part {
+    int index;
+    int count;
+    __device__ __forceinline__ bool has(int row) const { return row % count == index; }
+  };
+
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
   __device__ __forceinline__ u32 count_of(int local) const { return shared + 4 * local; }
@@ -81,7 +92,7 @@ struct MoeRouter {
     block_barrier();
   }
 
-  __device__ __forceinline__ void place(int local, int (&ids)[kBatch]) const {
+  __device__ __forceinline__ void place(int local, const Part& part, int (&ids)[kBatch]) const {
     int first = 0;
     int first_tile = 0;
     for (int before = lane(); before < local; before += 32) {
@@ -92,19 +103,23 @@ struct MoeRouter {
     first = sum_of_lanes(first);
     first_tile = sum_of_lanes(first_tile);
     const int rows = static_cast<int>(load_shared_4(count_of(local)));
-    for (int i = static_cast<int>(threadIdx.x); i < tiles_of(rows); i += kThreads) {
+    for (int i = static_cast<int>(threadIdx.x); part.index == 0 && i < tiles_of(rows);
+         i += kThreads) {
       store_global_16(workspace.tiles() + first_tile + i,
                       {static_cast<u32>(local), static_cast<u32>(first),
                        static_cast<u32>(first + rows), static_cast<u32>(i)});
     }
-    if (local == kLayer.local_experts - 1 && threadIdx.x == 0) {
+    if (local == kLayer.local_experts - 1 && part.index == 0 && threadIdx.x == 0) {
       store_global_4(workspace.tile_count(), first_tile + tiles_of(rows));
     }
-    if (rows > 0) place_rows(kLayer.first_expert + local, first, ids);
+    if (rows == 0) return;
+    place_rows(kLayer.first_expert + local, first, part, ids);
+    if constexpr (kLayer.gathers) copy_tokens(first, rows, part);
   }
 
   // All warps: `first` is the expert's first row.
-  __device__ __forceinline__ void place_rows(int id, int first, int (&ids)[kBatch]) const {
+  __device__ __forceinline__ void place_rows(int id, int first, const Part& part,
+                                             int (&ids)[kBatch]) const {
     int own = 0;
     for (int from = begin(); from < end(); from += 32 * kBatch) {
       if (!is_one_batch()) load(from, ids);
@@ -124,38 +139,53 @@ struct MoeRouter {
         if (ids[i] == id) {
           const int at = row + __popc(owners & ((1u << lane()) - 1));
           const int assignment = from + 32 * i + lane();
-          store_global_4(workspace.assignments() + at, assignment);
-          store_global_4(workspace.rows() + assignment, at);
+          if (part.has(at - first)) {
+            store_global_4(workspace.assignments() + at, assignment);
+            store_global_4(workspace.rows() + assignment, at);
+          }
         }
         row += __popc(owners);
       }
     }
-    // The next expert's rows take the same places.
+    // The next expert's rows take the same places, and these are there for all warps.
     block_barrier();
+  }
+
+  // Each warp copies some rows' tokens, of `rows` rows from `first` on.
+  __device__ __forceinline__ void copy_tokens(int first, int rows, const Part& part) const {
+    const int step = part.count * kWarps;
+    for (int begin = part.index + part.count * warp(); begin < rows; begin += 32 * step) {
+      const int own = begin + step * lane();
+      const u32 token = own < rows ? workspace.assignment_of(first + own) / kLayer.top_k : 0;
+      for (int i = 0; i < 32 && begin + step * i < rows; ++i) {
+        copy_token(first + begin + step * i, broadcast(token, i));
+      }
+    }
+  }
+  __device__ __forceinline__ void copy_token(i64 row, i64 token) const {
+    constexpr int kVectors = kLayer.hidden / 8;
+    constexpr int kAtOnce = 8;  // of a lane, on their way together
+    const u8* const from = layer.x + 2 * token * kLayer.hidden;
+    u8* const to = workspace.gathered() + 2 * row * kLayer.hidden;
+#pragma unroll 1
+    for (int begin = 0; begin < kVectors; begin += 32 * kAtOnce) {
+      u32x4 values[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int at = begin + 32 * i + lane();
+        if (at < kVectors) values[i] = load_global_16_coherent(from + 16 * at);
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int at = begin + 32 * i + lane();
+        if (at < kVectors) store_global_16(to + 16 * at, values[i]);
+      }
+    }
   }
 
   static __device__ __forceinline__ int tiles_of(int rows) {
     return (rows + kLayer.tile_rows - 1) / kLayer.tile_rows;
   }
 };
-
-// Copies the tokens of all rows to the rows' places.
-template <class Config>
-__device__ __forceinline__ void gather_tokens(const MoeParameters& layer) {
-  constexpr int kVectors = Config::value.layer.hidden / 8;  // of a row
-  const MoeWorkspace<Config> workspace(layer);
-  const i64 vectors = static_cast<i64>(layer.tokens) * Config::value.layer.top_k * kVectors;
-  const i64 stride = static_cast<i64>(gridDim.x) * Config::value.threads();
-  for (i64 i = static_cast<i64>(blockIdx.x) * Config::value.threads() + threadIdx.x; i < vectors;
-       i += stride) {
-    const int assignment = static_cast<int>(i / kVectors);
-    if (!is_local<Config>(static_cast<int>(load_global_4_l2(layer.ids + assignment)))) continue;
-    const int vector = static_cast<int>(i % kVectors);
-    const int row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
-    const i64 token = assignment / Config::value.layer.top_k;
-    store_global_16(workspace.gathered() + 16 * (static_cast<i64>(row) * kVectors + vector),
-                    load_global_16_coherent(layer.x + 16 * (token * kVectors + vector)));
-  }
-}
 
 }  // namespace heddle

@@ -1,45 +1,97 @@
-// Adds what a token's experts have made of it, in the order of its choices, and rounds once.
+// Adds what a token's experts have made of it, in the order of its choices, and rounds once. Bytes:
+// the FP32 outputs of all rows, once. A warp has kSumColumns columns of a token at a time; lane i
+// finds where the row of choice i lies.
 #pragma once
 
 #include "experts/workspace.cuh"
-#include "steps/result.cuh"
+#include "primitives/bits.cuh"
+#include "primitives/half.cuh"
+#include "primitives/sync.cuh"
 
 namespace heddle {
 
 template <class Config>
-__device__ __forceinline__ void sum_experts(const MoeParameters& layer) {
+struct ExpertSum {
   using Value = typename Config::Value;
-  constexpr int kTokenVectors = Config::value.layer.hidden / 8;  // of eight columns
-  const MoeWorkspace<Config> workspace(layer);
-  const i64 vectors = static_cast<i64>(layer.tokens) * kTokenVectors;
-  const i64 stride = static_cast<i64>(gridDim.x) * Config::value.threads();
-  for (i64 i = static_cast<i64>(blockIdx.x) * Config::value.threads() + threadIdx.x; i < vectors;
-       i += stride) {
-    const int token = static_cast<int>(i / kTokenVectors);
-    const int column = static_cast<int>(i % kTokenVectors) * 8;
-    Sums8 sum = {};
-#pragma unroll 4
-    for (int choice = 0; choice < Config::value.layer.top_k; ++choice) {
-      const int assignment = token * Config::value.layer.top_k + choice;
-      if (!is_local<Config>(static_cast<int>(load_global_4_l2(layer.ids + assignment)))) continue;
-      const int row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
-      const float weight =
-          Config::value.layer.weighs_input
-              ? 1.0f
-              : float_from_bits(load_global_4_l2(layer.routing_weights + assignment));
-      const u8* const at =
-          workspace.outputs() + 4 * (static_cast<i64>(row) * Config::value.layer.hidden + column);
-      const f32x4 low = load_global_floats_l2(at);
-      const f32x4 high = load_global_floats_l2(at + 16);
-      add_floats(sum, {weight * low.x, weight * low.y, weight * low.z, weight * low.w},
-                 {weight * high.x, weight * high.y, weight * high.z, weight * high.w});
+  static constexpr ExpertLayer kLayer = Config::value.layer;
+  static constexpr i64 kHidden = kLayer.hidden;
+  static constexpr int kTopK = kLayer.top_k;
+  static constexpr int kParts = static_cast<int>(ceil_div(kHidden, kSumColumns));
+  static constexpr int kWarps = Config::value.threads() / 32;
+  static constexpr int kColumns = kSumColumns / 32;  // of a lane
+  static_assert(kColumns == 4, "16 bytes of a row");
+  // Rows whose values are on their way together, since few warps have room beside each other.
+  static constexpr int kAtOnce = kTopK < 8 ? kTopK : 8;
+
+  const MoeParameters& layer;
+  MoeWorkspace<Config> workspace;
+
+  __device__ __forceinline__ void run() const {
+    const i64 units = static_cast<i64>(layer.tokens) * kParts;
+    for (i64 unit = static_cast<i64>(blockIdx.x) * kWarps + threadIdx.x / 32; unit < units;
+         unit += static_cast<i64>(gridDim.x) * kWarps) {
+      sum(static_cast<int>(unit / kParts),
+          static_cast<int>(unit % kParts) * kSumColumns + kColumns * lane());
     }
-    const i64 offset = 2 * (static_cast<i64>(token) * Config::value.layer.hidden + column);
-    if constexpr (Config::value.layer.residual) {
-      Result16<Value>::add(layer.residual + offset, sum);
-    }
-    Result16<Value>::store(layer.y + offset, sum, nullptr);
   }
-}
+
+ private:
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  // Columns of the lane from `column` on, which may be beyond the last one.
+  __device__ __forceinline__ void sum(int token, int column) const {
+    const bool is_inside = column < kHidden;
+    int own_row = -1;  // of choice `lane`; -1: of no expert of this device
+    u32 own_weight = 0;
+    if (lane() < kTopK) {
+      const int assignment = token * kTopK + lane();
+      const int id = static_cast<int>(load_global_4_l2(layer.ids + assignment));
+      if (!kLayer.weighs_input) own_weight = load_global_4_l2(layer.routing_weights + assignment);
+      if (is_local<Config>(id)) {
+        own_row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
+      }
+    }
+    f32x4 sum = {0, 0, 0, 0};
+#pragma unroll
+    for (int begin = 0; begin < kTopK; begin += kAtOnce) {
+      constexpr f32x4 kNothing = {0, 0, 0, 0};
+      int rows[kAtOnce];
+      f32x4 values[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        rows[i] = begin + i < kTopK ? static_cast<int>(broadcast(own_row, begin + i)) : -1;
+        values[i] = kNothing;
+        if (rows[i] >= 0 && is_inside) {
+          values[i] = load_global_floats_l2(workspace.outputs() + 4 * (rows[i] * kHidden + column));
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (rows[i] < 0) continue;
+        const u32 bits = broadcast(own_weight, begin + i);
+        const float weight = kLayer.weighs_input ? 1.0f : float_from_bits(bits);
+        sum.x += weight * values[i].x;
+        sum.y += weight * values[i].y;
+        sum.z += weight * values[i].z;
+        sum.w += weight * values[i].w;
+      }
+    }
+    if (is_inside) store(2 * (token * kHidden + column), sum);
+  }
+
+  __device__ __forceinline__ void store(i64 offset, f32x4 sum) const {
+    if constexpr (kLayer.residual) {
+      const u64 residual = load_global_8_l2(layer.residual + offset);
+      const u32 low = static_cast<u32>(residual);
+      const u32 high = static_cast<u32>(residual >> 32);
+      sum.x += Value::low_to_float(low);
+      sum.y += Value::high_to_float(low);
+      sum.z += Value::low_to_float(high);
+      sum.w += Value::high_to_float(high);
+    }
+    store_global_8(layer.y + offset, Value::from_floats(sum.x, sum.y),
+                   Value::from_floats(sum.z, sum.w));
+  }
+};
 
 }  // namespace heddle

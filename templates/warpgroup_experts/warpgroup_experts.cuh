@@ -1,7 +1,6 @@
 // A layer of experts on wgmma, sm_90a: experts/experts.cuh says what it computes, and what its
-// phases are. Here the tokens of the rows are copied to the rows' places first (kGather), because
-// the tensor memory accelerator (TMA) brings boxes of neighbouring tokens. Each product is a GEMM
-// with wgmma (warpgroup/warpgroup.cuh has the budget) whose tiles are those of
+// phases are. Here kRoute copies the tokens of the rows to the rows' places, too, because the tensor
+// memory accelerator (TMA) brings boxes of neighbouring tokens. Each product is a GEMM with wgmma (warpgroup/warpgroup.cuh has the budget) whose tiles are those of
 // schedule/listed_tiles.cuh: its fetching warps go on with the weights of the next tile, of
 // whichever expert, while the last products of this one are made. Weights are not fetched before
 // the launch before has ended: which experts are hit is what it finds.
@@ -101,8 +100,6 @@ __device__ __forceinline__ void warpgroup_experts(const TensorMap& rows, const M
   switch (static_cast<MoePhase>(phase)) {
     case MoePhase::kRoute:
       return MoeRouter<Config>{layer, workspace, shared}.run();
-    case MoePhase::kGather:
-      return gather_tokens<Config>(layer);
     case MoePhase::kGateUp:
       return multiply_experts<GateUp, DecodeGateUp>(rows, layer.gate_up, workspace.middle(),
                                                     layer.gate_up_bias, workspace, shared);
@@ -110,7 +107,7 @@ __device__ __forceinline__ void warpgroup_experts(const TensorMap& rows, const M
       return multiply_experts<Down, DecodeDown>(rows, layer.down, workspace.outputs(),
                                                 layer.down_bias, workspace, shared);
     case MoePhase::kSum:
-      return sum_experts<Config>(layer);
+      return ExpertSum<Config>{layer, workspace}.run();
   }
 }
 

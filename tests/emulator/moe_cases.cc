@@ -121,6 +121,10 @@ std::vector<MoeCase> make_moe_cases() {
                             .first_expert = 1,
                             .local_experts = 15},
                            kFp16, 4, 32, kNone));
+  // Tokens wider than what a warp copies at a time.
+  add("WideTokens",
+      layer({.hidden = 2304, .intermediate = 32, .experts = 2, .top_k = 1, .tokens_max = 5}, kBf16,
+            4, 32, kNone));
   return cases;
 }
 

@@ -108,7 +108,7 @@ class Candidates {
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
     kernel.blocks_per_sm = blocks_per_sm;
-    kernel.phases = kExpertTilePhases;
+    kernel.phases = device::kMoePhases;
     kernel.starts_early = has_dependent_launch(plan_.target);
     kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
     return kernel;
@@ -167,7 +167,7 @@ double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t to
     return tiles().predicted_us_for(gemm.request(), product_kernel(gemm, kernel, tile), layer.rows,
                                     of_tiles);
   };
-  return kExpertTilePhases * phase_us +
+  return device::kMoePhases * phase_us +
          ratio * layer.repeats * (us(layer.gate_up, config.gate_up) + us(layer.down, config.down));
 }
 

@@ -11,9 +11,6 @@
 
 namespace heddle {
 
-// kRoute, kGateUp, kDown, kSum.
-inline constexpr int kExpertTilePhases = 4;
-
 // As Family::candidates(). Both products have tiles of the same size and the same warps.
 std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& plan,
                                               const MRange& tokens);

@@ -55,14 +55,12 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
 
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    using enum device::MoePhase;
-    constexpr device::MoePhase kPhases[kExpertTilePhases] = {kRoute, kGateUp, kDown, kSum};
     const auto& c = config_of<ExpertsConfig>(kernel);
     const auto row_sets = [](const TilesConfig& tile) {
       return device::ceil_div(tile.shape.n, tile.tile_n);
     };
     return expert_launch(plan, kernel, c.layer, {row_sets(c.gate_up), c.gate_up_shared_bytes()},
-                         {row_sets(c.down), c.down_shared_bytes()}, size.size, kPhases[size.phase]);
+                         {row_sets(c.down), c.down_shared_bytes()}, size);
   }
 
   std::string describe(const PlannedKernel& kernel) const override {

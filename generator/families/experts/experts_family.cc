@@ -81,7 +81,7 @@ std::vector<std::string> ExpertsFamily::common_reasons(const Plan& plan) const {
   const MoeSpec& moe = plan.spec.moe();
   const ExpertGemms expert = gemms_of_expert(plan, Path::kAuto);
   return {fmt::format("launches: the rows of {} experts, gate_up, down, the sum of a token's {} "
-                      "experts; with wgmma the rows' tokens are copied first",
+                      "experts; with wgmma the first one copies the rows' tokens",
                       moe.local_experts(), moe.shape.top_k),
           fmt::format("weights of an expert: gate_up {} bytes, down {} bytes",
                       expert.gate_up.layout.total_bytes, expert.down.layout.total_bytes),
@@ -126,27 +126,20 @@ std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spe
 
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const ExpertLayer& layer,
                            const ProductLaunch& gate_up, const ProductLaunch& down,
-                           std::int64_t tokens, MoePhase phase) noexcept {
-  constexpr int kVectorColumns = 8;  // that a thread copies or adds at a time
-  const std::int64_t sms = plan.target.sm_count;
-  const std::int64_t resident = sms * kernel.blocks_per_sm;
-  const std::int64_t vectors = tokens * (layer.hidden / kVectorColumns);
-  const auto blocks_for = [&](std::int64_t threads) {
-    const std::int64_t of_sm = std::max(1, plan.target.threads_per_sm / kernel.threads);
-    return std::min(sms * of_sm, ceil_div(threads, kernel.threads));
-  };
+                           const LaunchSize& size) noexcept {
+  const std::int64_t tokens = size.size;
+  const std::int64_t resident = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
   const auto blocks_of = [&](const ProductLaunch& product) {
     return std::min<std::int64_t>(resident, layer.most_tiles(tokens) * product.row_sets);
   };
   std::int64_t blocks = 1;
   int shared_bytes = 0;
-  switch (phase) {
+  switch (static_cast<MoePhase>(size.phase)) {
     case MoePhase::kRoute:
       blocks = std::min<std::int64_t>(resident, layer.local_experts);
+      // Several blocks share an expert's tokens.
+      if (layer.gathers) blocks *= std::clamp<std::int64_t>(resident / layer.local_experts, 1, tokens);
       shared_bytes = layer.route_shared_bytes();
-      break;
-    case MoePhase::kGather:
-      blocks = blocks_for(vectors * layer.top_k);
       break;
     case MoePhase::kGateUp:
       blocks = blocks_of(gate_up);
@@ -157,12 +150,13 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
       shared_bytes = down.shared_bytes;
       break;
     case MoePhase::kSum:
-      blocks = blocks_for(vectors);
+      blocks = std::min(resident, ceil_div(tokens * ceil_div(layer.hidden, device::kSumColumns),
+                                           kernel.threads / 32));
       break;
   }
   KernelLaunch launch;
   launch.grid_x = static_cast<unsigned>(blocks);
-  launch.schedule = static_cast<int>(phase);
+  launch.schedule = size.phase;
   launch.shared_bytes = shared_bytes;
   return launch;
 }

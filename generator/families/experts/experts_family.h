@@ -98,7 +98,7 @@ class ExpertsFamilyOf : public ExpertsFamily {
                                    const Product& config) const = 0;
 };
 
-// The layer of a plan, for tiles of so many rows; `gathers`: kGather copies the rows' tokens.
+// The layer of a plan, for tiles of so many rows; `gathers`: kRoute copies the rows' tokens.
 device::ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers);
 
 class GemmFamily;
@@ -112,11 +112,11 @@ struct ProductLaunch {
   std::int64_t row_sets;  // tiles that hold all rows of an expert's weights
   int shared_bytes;
 };
-// The launch of a phase, which the kernel is told by `schedule`. Allocates nothing.
+// The launch of phase `size.phase`, a MoePhase, which the kernel is told by `schedule`. Allocates
+// nothing.
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel,
                            const device::ExpertLayer& layer, const ProductLaunch& gate_up,
-                           const ProductLaunch& down, std::int64_t tokens,
-                           device::MoePhase phase) noexcept;
+                           const ProductLaunch& down, const LaunchSize& size) noexcept;
 
 }  // namespace heddle
 

@@ -26,7 +26,6 @@ using device::WarpgroupConfig;
 using device::WarpgroupExpertsConfig;
 
 constexpr Path kPath = Path::kHopper;
-constexpr int kPhases = 5;
 constexpr std::int64_t kFewestRows = 9;  // of a GEMM with wgmma
 
 // Behind the costs of a GEMM.
@@ -118,7 +117,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     static const std::vector<CostParameter> parameters = [] {
       std::vector<CostParameter> all = warpgroups().cost_parameters();
       all.push_back(
-          {"phase", "us", "that each of the five launches takes beside its products", 2.6});
+          {"phase", "us", "that each of the four launches takes beside its products", 2.6});
       all.push_back({"products", "ratio",
                      "of the products' time to that of one GEMM with as many tiles", 0.98});
       all.push_back({"meeting", "us",
@@ -153,7 +152,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
       const double boxes = box_bytes / own[kBoxBytes] / gpu.clocks_per_us;
       return layer.repeats * (own[kProducts] * products + rounds * (meeting + boxes));
     };
-    return kPhases * own[kPhase] + own[kMoved] * moved_us(plan, config.layer, size.size) +
+    return device::kMoePhases * own[kPhase] + own[kMoved] * moved_us(plan, config.layer, size.size) +
            us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
   }
 
@@ -168,13 +167,11 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
 
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    using enum device::MoePhase;
-    constexpr device::MoePhase kOrder[kPhases] = {kRoute, kGather, kGateUp, kDown, kSum};
     const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
     return expert_launch(plan, kernel, c.layer,
                          {ceil_div(c.gate_up_shape.n, c.gate_up.tile_n), c.gate_up.shared_bytes()},
                          {ceil_div(c.down_shape.n, c.down.tile_n), c.down.shared_bytes()},
-                         size.size, kOrder[size.phase]);
+                         size);
   }
 
   std::string describe(const PlannedKernel& kernel) const override {
@@ -228,7 +225,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     kernel.configuration = make_configuration(config);
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
-    kernel.phases = kPhases;
+    kernel.phases = device::kMoePhases;
     kernel.starts_early = true;
     kernel.box_tokens = config.gate_up.box_tokens();
     kernel.arguments = {KernelArgument::kTokenMap, KernelArgument::kParameters,
