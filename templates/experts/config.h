@@ -43,10 +43,10 @@ struct ExpertLayer {
   }
 
   // The workspace, behind everybody's counters: the number of tiles and, 16 bytes further, the list
-  // of them (schedule/listed_tiles.cuh); of each row its assignment; of each assignment its row;
-  // with gathers the tokens of the rows, [rows][hidden] of 16 bits; what the first product gives
-  // the second one, [rows][intermediate] of 16 bits; what the second one gives the sum,
-  // [rows][hidden] of FP32.
+  // of them (schedule/listed_tiles.cuh); of each row its assignment; of each assignment its row, or
+  // -1 where the expert is not one of this device; with gathers the tokens of the rows,
+  // [rows][hidden] of 16 bits; what the first product gives the second one, [rows][intermediate] of
+  // 16 bits; what the second one gives the sum, [rows][hidden] of FP32.
   static constexpr int kListOffset = 16;
   HEDDLE_BOTH static constexpr i64 lines(i64 bytes) { return ceil_div(bytes, 128) * 128; }
   HEDDLE_BOTH constexpr i64 tiles_offset() const { return Workspace::kCounterBytes; }

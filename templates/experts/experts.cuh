@@ -24,10 +24,10 @@
 // choices.
 #pragma once
 
+#include "experts/phases.cuh"
 #include "experts/product.cuh"
 #include "experts/route.cuh"
 #include "experts/sum.cuh"
-#include "primitives/dependent_launch.cuh"
 
 namespace heddle {
 
@@ -54,8 +54,7 @@ template <class Config, class GateUp, class DecodeGateUp, class Down, class Deco
 __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
-  launch_dependents();
-  wait_for_predecessor();
+  begin_phase(static_cast<MoePhase>(phase));
   const MoeWorkspace<Config> workspace(layer);
   switch (static_cast<MoePhase>(phase)) {
     case MoePhase::kRoute:
@@ -66,6 +65,7 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
       return product.run();
     }
     case MoePhase::kDown: {
+      wait_for_predecessor();
       const ExpertProduct<Config, DownProduct<Config, Down, DecodeDown>> product{
           layer, workspace, workspace.middle(), layer.down, layer.down_bias, workspace.outputs(),
           shared};

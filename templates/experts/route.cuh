@@ -88,8 +88,20 @@ struct MoeRouter {
       for (const int id : ids) {
         if (is_local<Config>(id)) shared_add(count_of(id - kLayer.first_expert), 1);
       }
+      if (blockIdx.x == 0) leave_others_out(from, ids);
     }
     block_barrier();
+  }
+
+  // Assignments to experts of other devices have no row.
+  __device__ __forceinline__ void leave_others_out(int from, const int (&ids)[kBatch]) const {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int assignment = from + 32 * i + lane();
+      if (assignment < end() && !is_local<Config>(ids[i])) {
+        store_global_4(workspace.rows() + assignment, static_cast<u32>(-1));
+      }
+    }
   }
 
   __device__ __forceinline__ void place(int local, const Part& part, int (&ids)[kBatch]) const {

@@ -1,10 +1,11 @@
 // Adds what a token's experts have made of it, in the order of its choices, and rounds once. Bytes:
 // the FP32 outputs of all rows, once. A warp has kSumColumns columns of a token at a time; lane i
-// finds where the row of choice i lies.
+// finds where the row of choice i lies, of the next columns while these are added.
 #pragma once
 
 #include "experts/workspace.cuh"
 #include "primitives/bits.cuh"
+#include "primitives/dependent_launch.cuh"
 #include "primitives/half.cuh"
 #include "primitives/sync.cuh"
 
@@ -26,31 +27,46 @@ struct ExpertSum {
   const MoeParameters& layer;
   MoeWorkspace<Config> workspace;
 
+  // Rows and weights are there before the second product has ended (phases.cuh).
   __device__ __forceinline__ void run() const {
     const i64 units = static_cast<i64>(layer.tokens) * kParts;
-    for (i64 unit = static_cast<i64>(blockIdx.x) * kWarps + threadIdx.x / 32; unit < units;
-         unit += static_cast<i64>(gridDim.x) * kWarps) {
+    const i64 stride = static_cast<i64>(gridDim.x) * kWarps;
+    i64 unit = static_cast<i64>(blockIdx.x) * kWarps + threadIdx.x / 32;
+    Choice next;
+    if (unit < units) next = choice_of(unit);
+    wait_for_predecessor();
+    for (; unit < units; unit += stride) {
+      const Choice own = next;
+      if (unit + stride < units) next = choice_of(unit + stride);
       sum(static_cast<int>(unit / kParts),
-          static_cast<int>(unit % kParts) * kSumColumns + kColumns * lane());
+          static_cast<int>(unit % kParts) * kSumColumns + kColumns * lane(), own);
     }
   }
 
  private:
+  // Choice `lane` of a token.
+  struct Choice {
+    int row = -1;    // of the second product's outputs
+    u32 weight = 0;  // FP32
+  };
+
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  // Columns of the lane from `column` on, which may be beyond the last one.
-  __device__ __forceinline__ void sum(int token, int column) const {
-    const bool is_inside = column < kHidden;
-    int own_row = -1;  // of choice `lane`; -1: of no expert of this device
-    u32 own_weight = 0;
+  __device__ __forceinline__ Choice choice_of(i64 unit) const {
+    Choice choice;
     if (lane() < kTopK) {
-      const int assignment = token * kTopK + lane();
-      const int id = static_cast<int>(load_global_4_l2(layer.ids + assignment));
-      if (!kLayer.weighs_input) own_weight = load_global_4_l2(layer.routing_weights + assignment);
-      if (is_local<Config>(id)) {
-        own_row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
+      const i64 assignment = unit / kParts * kTopK + lane();
+      choice.row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
+      if (!kLayer.weighs_input) {
+        choice.weight = load_global_4_l2(layer.routing_weights + assignment);
       }
     }
+    return choice;
+  }
+
+  // Columns of the lane from `column` on, which may be beyond the last one.
+  __device__ __forceinline__ void sum(int token, int column, const Choice& own) const {
+    const bool is_inside = column < kHidden;
     f32x4 sum = {0, 0, 0, 0};
 #pragma unroll
     for (int begin = 0; begin < kTopK; begin += kAtOnce) {
@@ -59,7 +75,7 @@ struct ExpertSum {
       f32x4 values[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        rows[i] = begin + i < kTopK ? static_cast<int>(broadcast(own_row, begin + i)) : -1;
+        rows[i] = begin + i < kTopK ? static_cast<int>(broadcast(static_cast<u32>(own.row), begin + i)) : -1;
         values[i] = kNothing;
         if (rows[i] >= 0 && is_inside) {
           values[i] = load_global_floats_l2(workspace.outputs() + 4 * (rows[i] * kHidden + column));
@@ -68,7 +84,7 @@ struct ExpertSum {
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         if (rows[i] < 0) continue;
-        const u32 bits = broadcast(own_weight, begin + i);
+        const u32 bits = broadcast(own.weight, begin + i);
         const float weight = kLayer.weighs_input ? 1.0f : float_from_bits(bits);
         sum.x += weight * values[i].x;
         sum.y += weight * values[i].y;

@@ -26,7 +26,7 @@ struct MoeWorkspace {
   __device__ __forceinline__ int* assignments() const {  // of each row
     return at<int>(kLayer.assignments_offset(tokens));
   }
-  __device__ __forceinline__ int* rows() const {  // of each assignment to an expert of this device
+  __device__ __forceinline__ int* rows() const {  // of each assignment; -1: none
     return at<int>(kLayer.rows_offset(tokens));
   }
   __device__ __forceinline__ u8* gathered() const {  // [rows][hidden]

@@ -2,16 +2,17 @@
 // phases are. Here kRoute copies the tokens of the rows to the rows' places, too, because the tensor
 // memory accelerator (TMA) brings boxes of neighbouring tokens. Each product is a GEMM with wgmma (warpgroup/warpgroup.cuh has the budget) whose tiles are those of
 // schedule/listed_tiles.cuh: its fetching warps go on with the weights of the next tile, of
-// whichever expert, while the last products of this one are made. Weights are not fetched before
-// the launch before has ended: which experts are hit is what it finds.
+// whichever expert, while the last products of this one are made. Those of the second product's
+// first tile are fetched while the first product still runs elsewhere (experts/phases.cuh); those
+// of the first one are not, since which experts are hit is what the launch before it finds.
 //
 // A box at the end of an expert's rows has rows of the next one, too, or what the workspace held
 // before: their products are not stored.
 #pragma once
 
+#include "experts/phases.cuh"
 #include "experts/route.cuh"
 #include "experts/sum.cuh"
-#include "primitives/dependent_launch.cuh"
 #include "steps/sums.cuh"
 #include "warpgroup/fetch.cuh"
 #include "warpgroup/finish.cuh"
@@ -65,6 +66,7 @@ __device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8
     fetch.run();
   } else {
     grow_registers<S::kMultiplyRegisters>();
+    wait_for_predecessor();  // a block without tiles, too
     Multiply multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
     const WgmmaParts<Gemm> parts{memory, nullptr, 0, warpgroup, thread};
@@ -94,8 +96,7 @@ __device__ __forceinline__ void warpgroup_experts(const TensorMap& rows, const M
                                                   int phase) {
   extern __shared__ __align__(1024) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
-  launch_dependents();
-  wait_for_predecessor();
+  begin_phase(static_cast<MoePhase>(phase));
   const MoeWorkspace<Config> workspace(layer);
   switch (static_cast<MoePhase>(phase)) {
     case MoePhase::kRoute:

@@ -53,6 +53,16 @@ const Access* GlobalMemory::access(const void* pointer, std::size_t bytes) const
   const Buffer* buffer = find(pointer, bytes);
   return buffer == nullptr ? nullptr : &buffer->access;
 }
+void GlobalMemory::settle(const void* begin, std::size_t bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  settled_.push_back({first, first + bytes});
+}
+bool GlobalMemory::is_settled(const void* pointer, std::size_t bytes) const noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+  return std::any_of(settled_.begin(), settled_.end(), [&](const Bytes& settled) {
+    return at >= settled.begin && at + bytes <= settled.end;
+  });
+}
 const void* GlobalMemory::before(const void* pointer) const noexcept {
   const Buffer* buffer = find(pointer, 1);
   return buffer->before.data() + (static_cast<const std::uint8_t*>(pointer) - buffer->begin);

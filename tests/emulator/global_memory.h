@@ -26,8 +26,13 @@ class GlobalMemory {
   // With these bytes, and as many that were there until the kernel ahead has ended: kReadAsHint.
   std::uint8_t* allocate_late(const void* data, const void* before, std::size_t bytes);
 
+  // From now on kernels only read these bytes, even before the kernel ahead has ended, since one
+  // before that has left them.
+  void settle(const void* begin, std::size_t bytes);
+
   // What may be done with all of these bytes; null where they are not inside one buffer.
   const Access* access(const void* pointer, std::size_t bytes) const noexcept;
+  bool is_settled(const void* pointer, std::size_t bytes) const noexcept;
   // What was there until the kernel ahead had ended. Precondition: in a buffer of kReadAsHint.
   const void* before(const void* pointer) const noexcept;
   // Whether all guard bands are as they were.
@@ -42,8 +47,12 @@ class GlobalMemory {
     Access access;
     std::vector<std::uint8_t> before{};
   };
+  struct Bytes {
+    std::uintptr_t begin, end;
+  };
   const Buffer* find(const void* pointer, std::size_t bytes) const noexcept;
   std::vector<Buffer> buffers_;
+  std::vector<Bytes> settled_;
 };
 
 }  // namespace emulator

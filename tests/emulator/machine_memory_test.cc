@@ -127,5 +127,28 @@ TEST(MachineMemory, GivesOldBytesUntilTheKernelAheadHasEnded) {
                Error);
 }
 
+TEST(MachineMemory, LetsWhatIsSettledBeReadEarlyAndWrittenNoMore) {
+  GlobalMemory memory;
+  std::uint8_t* const words = memory.allocate(8, Access::kWrite);
+  memory.settle(words, 4);
+  const auto problem = [&](const std::uint8_t* early, bool writes) -> std::string {
+    try {
+      run({1, 1, 1, kSmallSharedBytes, 1}, memory, [&] {
+        std::uint32_t value = 0;
+        load_global_l2(early, &value, 4);
+        predecessor_has_ended();
+        if (writes) store_global(words, &value, 4);
+        store_global(words + 4, &value, 4);
+      });
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(problem(words, false), "");
+  EXPECT_NE(problem(words + 4, false).find("before the kernel ahead has ended"), std::string::npos);
+  EXPECT_NE(problem(words, true).find("only read"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace emulator

@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "config/workspace.h"
+#include "experts/config.h"
 #include "generator/decode/float16.h"
+#include "generator/families/experts/experts_family.h"
 #include "tests/emulator/case_names.h"
 #include "tests/emulator/interleavings.h"
 #include "tests/emulator/machine.h"
@@ -100,7 +102,18 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
   const EmulatedMoe problem_;
 
  private:
-  void launch(const MoeArgs& args, unsigned seed, const emulator::GlobalMemory& memory) {
+  // Behind the first product nothing writes the choices, nor what the first launch has made of them.
+  void settle(const MoeArgs& args, emulator::GlobalMemory& memory) const {
+    memory.settle(args.ids.data, args.ids.bytes);
+    memory.settle(args.weights.data, args.weights.bytes);
+    const PlannedKernel& kernel = plan_.kernels.front();
+    const auto& layer = dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
+    const auto begin = static_cast<std::size_t>(layer.tiles_offset());
+    const auto end = static_cast<std::size_t>(layer.gathered_offset(args.tokens));
+    memory.settle(static_cast<const std::uint8_t*>(args.workspace.data) + begin, end - begin);
+  }
+
+  void launch(const MoeArgs& args, unsigned seed, emulator::GlobalMemory& memory) {
     const MoeParameters parameters = moe_parameters(args);
     const PlannedKernel& kernel = plan_.kernels.front();
     for (int phase = 0; phase < kernel.phases; ++phase) {
@@ -113,6 +126,7 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
       launch.threads = kernel.threads;
       launch.shared_bytes = planned.shared_bytes < 0 ? kernel.shared_bytes : planned.shared_bytes;
       launch.seed = seed + static_cast<unsigned>(phase);
+      if (static_cast<device::MoePhase>(phase) == device::MoePhase::kDown) settle(args, memory);
       emulator::run(launch, memory, [&] { run_thread(args, parameters, planned.schedule); });
       ASSERT_TRUE(memory.guards_intact()) << "phase " << phase;
     }

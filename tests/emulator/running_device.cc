@@ -77,8 +77,12 @@ Access access_of(const void* pointer, unsigned bytes) {
 }  // namespace
 void check_global(const void* pointer, unsigned bytes, bool write) {
   const Access access = access_of(pointer, bytes);
-  if (write && access != Access::kWrite) fail("a buffer is written that is only read");
-  if (access != Access::kReadEarly && !cluster->self().predecessor_has_ended) {
+  const bool is_settled = cluster->memory().is_settled(pointer, bytes);
+  if (write && (access != Access::kWrite || is_settled)) {
+    fail("a buffer is written that is only read");
+  }
+  const bool is_there = access == Access::kReadEarly || is_settled;
+  if (!is_there && !cluster->self().predecessor_has_ended) {
     fail("global memory is used before the kernel ahead has ended");
   }
   if (access != Access::kWrite) return;

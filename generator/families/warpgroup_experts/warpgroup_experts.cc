@@ -216,6 +216,9 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     config.layer = expert_layer(plan, gate_up.tile_m, true);
     config.gate_up = gate_up;
     config.down = down;
+    // Nothing but the second product's weights can be fetched before the launch ahead has ended.
+    config.gate_up.stages_ahead = 1;
+    config.down.stages_ahead = down.stages;
     config.gate_up_shape = gate_up.shape;
     config.down_shape = down.shape;
     PlannedKernel kernel;
