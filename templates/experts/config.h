@@ -15,9 +15,6 @@ HEDDLE_ENUM(MoePhase,
             kSum);    // of a token's experts
 constexpr int kMoePhases = 4;
 
-// Columns of a token that a warp adds at a time in kSum.
-constexpr int kSumColumns = 128;
-
 // An assignment is a token's choice of an expert; assignment i is choice i % top_k of token
 // i / top_k. A row is an assignment to an expert of this device; rows are sorted by expert, and of
 // an expert by assignment.
@@ -67,6 +64,17 @@ struct ExpertLayer {
   }
   HEDDLE_BOTH constexpr i64 workspace_bytes(i64 tokens) const {
     return outputs_offset(tokens) + lines(4 * assignments(tokens) * hidden);
+  }
+
+  // Columns of a token that a warp of kSum adds at a time, in groups of four for each lane. Of 2048
+  // threads that an SM could have the registers of a product leave room for a few hundred: these
+  // have 16 or 8 vectors of four on their way each.
+  static constexpr int kSumGroup = 4 * 32;
+  HEDDLE_BOTH constexpr int sum_groups(int threads) const {
+    return max_of(1, (threads <= 384 ? 16 : 8) / top_k);
+  }
+  HEDDLE_BOTH constexpr int sum_columns(int threads) const {
+    return kSumGroup * sum_groups(threads);
   }
 
   // Shared memory of kRoute: assignments of each local expert, and what each warp has of one.

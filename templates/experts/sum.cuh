@@ -1,6 +1,7 @@
 // Adds what a token's experts have made of it, in the order of its choices, and rounds once. Bytes:
-// the FP32 outputs of all rows, once. A warp has kSumColumns columns of a token at a time; lane i
-// finds where the row of choice i lies, of the next columns while these are added.
+// the FP32 outputs of all rows, once. A warp has some groups of a token's columns at a time, of
+// which a lane has four each; lane i finds where the row of choice i lies, of the next columns
+// while these are added.
 #pragma once
 
 #include "experts/workspace.cuh"
@@ -17,11 +18,11 @@ struct ExpertSum {
   static constexpr ExpertLayer kLayer = Config::value.layer;
   static constexpr i64 kHidden = kLayer.hidden;
   static constexpr int kTopK = kLayer.top_k;
-  static constexpr int kParts = static_cast<int>(ceil_div(kHidden, kSumColumns));
+  static constexpr int kGroups = kLayer.sum_groups(Config::value.threads());
+  static constexpr int kParts =  // of a token
+      static_cast<int>(ceil_div(kHidden, kGroups* kLayer.kSumGroup));
   static constexpr int kWarps = Config::value.threads() / 32;
-  static constexpr int kColumns = kSumColumns / 32;  // of a lane
-  static_assert(kColumns == 4, "16 bytes of a row");
-  // Rows whose values are on their way together, since few warps have room beside each other.
+  // Rows whose values are on their way together.
   static constexpr int kAtOnce = kTopK < 8 ? kTopK : 8;
 
   const MoeParameters& layer;
@@ -38,8 +39,8 @@ struct ExpertSum {
     for (; unit < units; unit += stride) {
       const Choice own = next;
       if (unit + stride < units) next = choice_of(unit + stride);
-      sum(static_cast<int>(unit / kParts),
-          static_cast<int>(unit % kParts) * kSumColumns + kColumns * lane(), own);
+      sum(unit / kParts, static_cast<int>(unit % kParts) * kGroups * kLayer.kSumGroup + 4 * lane(),
+          own);
     }
   }
 
@@ -64,21 +65,28 @@ struct ExpertSum {
     return choice;
   }
 
-  // Columns of the lane from `column` on, which may be beyond the last one.
-  __device__ __forceinline__ void sum(int token, int column, const Choice& own) const {
-    const bool is_inside = column < kHidden;
-    f32x4 sum = {0, 0, 0, 0};
+  // Columns of the lane, four of each group from `column` on, which may be beyond the last one.
+  __device__ __forceinline__ void sum(i64 token, int column, const Choice& own) const {
+    constexpr f32x4 kNothing = {0, 0, 0, 0};
+    f32x4 sum[kGroups];
+#pragma unroll
+    for (f32x4& v : sum) v = kNothing;
 #pragma unroll
     for (int begin = 0; begin < kTopK; begin += kAtOnce) {
-      constexpr f32x4 kNothing = {0, 0, 0, 0};
       int rows[kAtOnce];
-      f32x4 values[kAtOnce];
+      f32x4 values[kAtOnce][kGroups];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        rows[i] = begin + i < kTopK ? static_cast<int>(broadcast(static_cast<u32>(own.row), begin + i)) : -1;
-        values[i] = kNothing;
-        if (rows[i] >= 0 && is_inside) {
-          values[i] = load_global_floats_l2(workspace.outputs() + 4 * (rows[i] * kHidden + column));
+        rows[i] = begin + i < kTopK
+                      ? static_cast<int>(broadcast(static_cast<u32>(own.row), begin + i))
+                      : -1;
+        const u8* const row = workspace.outputs() + 4 * (rows[i] * kHidden + column);
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) {
+          values[i][group] = kNothing;
+          if (rows[i] >= 0 && is_inside(column, group)) {
+            values[i][group] = load_global_floats_l2(row + 4 * group * kLayer.kSumGroup);
+          }
         }
       }
 #pragma unroll
@@ -86,13 +94,24 @@ struct ExpertSum {
         if (rows[i] < 0) continue;
         const u32 bits = broadcast(own.weight, begin + i);
         const float weight = kLayer.weighs_input ? 1.0f : float_from_bits(bits);
-        sum.x += weight * values[i].x;
-        sum.y += weight * values[i].y;
-        sum.z += weight * values[i].z;
-        sum.w += weight * values[i].w;
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) add(weight, values[i][group], sum[group]);
       }
     }
-    if (is_inside) store(2 * (token * kHidden + column), sum);
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      if (!is_inside(column, group)) continue;
+      store(2 * (token * kHidden + column + group * kLayer.kSumGroup), sum[group]);
+    }
+  }
+  static __device__ __forceinline__ bool is_inside(int column, int group) {
+    return column + group * kLayer.kSumGroup < kHidden;
+  }
+  static __device__ __forceinline__ void add(float weight, f32x4 values, f32x4& sum) {
+    sum.x += weight * values.x;
+    sum.y += weight * values.y;
+    sum.z += weight * values.z;
+    sum.w += weight * values.w;
   }
 
   __device__ __forceinline__ void store(i64 offset, f32x4 sum) const {

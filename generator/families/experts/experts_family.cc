@@ -138,7 +138,8 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
     case MoePhase::kRoute:
       blocks = std::min<std::int64_t>(resident, layer.local_experts);
       // Several blocks share an expert's tokens.
-      if (layer.gathers) blocks *= std::clamp<std::int64_t>(resident / layer.local_experts, 1, tokens);
+      if (layer.gathers)
+        blocks *= std::clamp<std::int64_t>(resident / layer.local_experts, 1, tokens);
       shared_bytes = layer.route_shared_bytes();
       break;
     case MoePhase::kGateUp:
@@ -150,8 +151,9 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
       shared_bytes = down.shared_bytes;
       break;
     case MoePhase::kSum:
-      blocks = std::min(resident, ceil_div(tokens * ceil_div(layer.hidden, device::kSumColumns),
-                                           kernel.threads / 32));
+      blocks = std::min(resident,
+                        ceil_div(tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)),
+                                 kernel.threads / 32));
       break;
   }
   KernelLaunch launch;

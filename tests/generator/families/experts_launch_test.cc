@@ -70,7 +70,8 @@ TEST(ExpertsLaunch, LaunchesNoBlocksWithoutWork) {
         EXPECT_LE(blocks, layer.top_k * gemms.down.shape.n / kFewestTileRows);
         break;
       case MoePhase::kSum:
-        EXPECT_EQ(blocks, ceil_div(ceil_div(layer.hidden, device::kSumColumns), kernel.threads / 32));
+        EXPECT_EQ(blocks, ceil_div(ceil_div(layer.hidden, layer.sum_columns(kernel.threads)),
+                                   kernel.threads / 32));
         break;
     }
   }
