@@ -86,6 +86,8 @@ class Operation {
   virtual std::vector<LaunchSize> usual_launches(const MRange& sizes) const;
   // For people: what sizes count, "M 1 to 16", and what usual_launches() of these are, "at M = 16".
   virtual std::string_view size_name() const noexcept { return "M"; }
+  // Of kRows: the field that names the sizes.
+  virtual std::string_view size_pointer() const noexcept { return "/shape/m"; }
   std::string size_text(const MRange& sizes) const;
   virtual std::string launches_text(const MRange& sizes) const;
   // Whether sizes share a kernel that is nearly as fast as the best of each, so that fewer are

@@ -65,6 +65,13 @@ class FirstTest(CommandTest):
             line = self.problem("build", WIDE, *H100, "--first", "101-200", *more, code=2)
             self.assertRegex(line, r"/shape/m: .*101 to 200.*1 to 100")
         self.assertFalse((self.folder / "cache").exists())
+        layer = json.dumps({
+            "heddle": 1, "op": "moe", "shape": {"hidden": 256, "intermediate": 128, "experts": 8,
+                                                "top_k": 2, "tokens": [1, 50]},
+            "weight": {"gate_up": {"bits": 4}, "down": {"bits": 4}},
+            "activation": {"dtype": "fp16"}})
+        line = self.problem("build", layer, *H100, "--first", "101-200", code=2)
+        self.assertRegex(line, r"/shape/tokens: .*101 to 200.*1 to 50")
         both = json.dumps([json.loads(WIDE), {**SPEC, "shape": {"n": 256, "k": 512, "m": [1, 8]}}])
         self.heddle("build", both, *H100, "--first", "100", check=0)
 

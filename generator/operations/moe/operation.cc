@@ -59,6 +59,7 @@ class Moe final : public OperationOn<MoeSpec> {
     of(fields).shape.tokens_max = m.max;
   }
   std::string_view size_name() const noexcept override { return "tokens"; }
+  std::string_view size_pointer() const noexcept override { return "/shape/tokens"; }
   std::size_t parameter_bytes() const noexcept override { return sizeof(device::MoeParameters); }
   std::string describe(const void* fields) const override { return describe_moe(of(fields)); }
 };

@@ -193,6 +193,14 @@ TEST_F(PrepareFirstTest, RangesThatNoSpecHasAreRefusedByName) {
         << what;
     EXPECT_NE(what.find("32 to 48"), std::string::npos) << what;
   }
+  // A field of another name.
+  MoeSpec layer;
+  layer.shape = {.hidden = 256, .intermediate = 128, .experts = 8, .top_k = 2, .tokens_max = 50};
+  std::string of_layer;
+  EXPECT_EQ(code_of([&] { runtime_->prepare({Spec::from_moe(layer)}, {{51, 60}}); }, &of_layer),
+            "runtime.urgent");
+  EXPECT_NE(of_layer.find("specs[0]: /shape/tokens: the urgent range 51 to 60"), std::string::npos)
+      << of_layer;
   EXPECT_EQ(made_, 0);
   // What is urgent of one spec may be outside of another's, where the range is for all.
   EXPECT_NO_THROW(runtime_->prepare(specs, {{1, 8}}).wait());

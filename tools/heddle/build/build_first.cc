@@ -6,11 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "generator/operations/operation.h"
 #include "generator/planner/stand_in.h"
 #include "generator/render/source_list.h"
 #include "heddle/error.h"
@@ -53,18 +56,22 @@ MRange parse_first(const std::string& text) {
 
 void check_first(const std::vector<BuiltOperation>& operations, const MRange& urgent) {
   if (operations.empty()) return;
-  MRange all{std::numeric_limits<std::int64_t>::max(), 0};
+  std::map<std::string_view, MRange> served;  // by the field that names it
   for (const BuiltOperation& operation : operations) {
     // Kernels of an operation without M are all made first.
     if (!operation.plan.spec.has_m()) return;
     const MRange m = operation.plan.spec.m_range();
     if (m.min <= urgent.max && urgent.min <= m.max) return;
+    MRange& all = served.emplace(operation_of(operation.plan.spec).size_pointer(), m).first->second;
     all = {std::min(all.min, m.min), std::max(all.max, m.max)};
   }
-  throw Error(
-      ErrorCategory::kUsage, "tool.first",
-      {{"/shape/m", "--first has no M of any spec", fmt::format("{} to {}", urgent.min, urgent.max),
-        fmt::format("M from {} to {}", all.min, all.max), ""}});
+  std::vector<Problem> problems;
+  for (const auto& [pointer, all] : served) {
+    problems.push_back({std::string(pointer), "--first has no number of tokens of any spec",
+                        fmt::format("{} to {}", urgent.min, urgent.max),
+                        fmt::format("from {} to {}", all.min, all.max), ""});
+  }
+  throw Error(ErrorCategory::kUsage, "tool.first", std::move(problems));
 }
 
 FirstSources first_sources(const std::vector<BuiltOperation>& operations, const MRange& urgent,
