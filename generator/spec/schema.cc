@@ -29,10 +29,11 @@ void add_conditions(const FieldTable& table, std::string_view parent, OrderedJso
   }
   if (condition == nullptr) return;
   const std::string name(table.find(condition->pointer)->name());
-  OrderedJson holds;
-  holds["properties"][name]["enum"] = condition->words;
-  holds["required"] = OrderedJson::array({name});
-  schema["if"] = std::move(holds);
+  OrderedJson where;
+  where["properties"][name]["enum"] = condition->words;
+  // Where the word is left out, its default decides.
+  if (!holds(table, condition, table.defaults)) where["required"] = OrderedJson::array({name});
+  schema["if"] = std::move(where);
   schema["then"]["properties"] = std::move(absent);
   schema["else"]["required"] = std::move(required);
 }

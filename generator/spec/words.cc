@@ -45,6 +45,9 @@ static_assert(word(kRowGranularityWords, RowGranularity::kGroup) == "group");
 static_assert(word(kRowScaleDtypeWords, RowScaleDtype::kE8m0) == "e8m0");
 static_assert(word(kScaleLayoutWords, ScaleLayout::kColumnMajor) == "column_major");
 static_assert(word(kRoutingWeightWords, RoutingWeight::kInput) == "input");
+static_assert(word(kRouterScoresWords, RouterScores::kSqrtSoftplus) == "sqrt_softplus");
+static_assert(word(kGroupScoreWords, GroupScore::kTopTwo) == "top_two");
+static_assert(word(kLogitsDTypeWords, DType::kFp32) == "fp32");
 
 }  // namespace
 
@@ -113,5 +116,9 @@ std::string_view to_string(ScaleLayout layout) noexcept { return word(kScaleLayo
 std::string_view to_string(RoutingWeight weight) noexcept {
   return word(kRoutingWeightWords, weight);
 }
+std::string_view to_string(RouterScores scores) noexcept {
+  return word(kRouterScoresWords, scores);
+}
+std::string_view to_string(GroupScore score) noexcept { return word(kGroupScoreWords, score); }
 
 }  // namespace heddle

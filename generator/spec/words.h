@@ -53,6 +53,10 @@ inline constexpr std::array<std::string_view, 4> kRowGranularityWords = {"none",
 inline constexpr std::array<std::string_view, 2> kRowScaleDtypeWords = {"fp32", "e8m0"};
 inline constexpr std::array<std::string_view, 2> kScaleLayoutWords = {"row_major", "column_major"};
 inline constexpr std::array<std::string_view, 2> kRoutingWeightWords = {"output", "input"};
+inline constexpr std::array<std::string_view, 4> kRouterScoresWords = {"none", "softmax", "sigmoid",
+                                                                       "sqrt_softplus"};
+inline constexpr std::array<std::string_view, 2> kGroupScoreWords = {"max", "top_two"};
+inline constexpr std::array<std::string_view, 3> kLogitsDTypeWords = {"fp16", "bf16", "fp32"};
 
 }  // namespace heddle
 

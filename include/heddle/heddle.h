@@ -285,6 +285,12 @@ typedef struct heddle_moe_args {
   heddle_input down_bias;    /* [local experts][hidden] */
   heddle_input residual;     /* as x */
   heddle_output workspace;   /* zeroed once before its first use */
+  /* With routing.scores, in place of ids and weights: */
+  heddle_input logits;          /* [tokens][experts] of routing.logits_dtype */
+  heddle_input correction_bias; /* [experts] FP32, as the spec says */
+  heddle_input expert_scales;   /* the same */
+  heddle_output chosen_ids;     /* optional: what became of ids and weights */
+  heddle_output chosen_weights;
 } heddle_moe_args;
 
 /* As above: a layer of experts. */

@@ -35,6 +35,41 @@ struct MoeEpilogueSpec {
   int limit = 0;
 };
 
+// What becomes of a router's logit before experts are chosen.
+enum class RouterScores {
+  kNone,     // there are no logits: a launch takes ids and routing weights
+  kSoftmax,  // of all logits of a token
+  kSigmoid,
+  kSqrtSoftplus,  // sqrt(log(1 + e^x))
+};
+
+// By what groups of experts are chosen.
+enum class GroupScore {
+  kMax,     // their best expert
+  kTopTwo,  // the sum of their two best
+};
+
+// How a launch finds a token's ids and routing weights from its logits, in FP32. Of the experts in
+// the top_groups best groups the top_k with the largest score plus bias are chosen, the largest
+// first; of equal ones the lower id. Without a bias and without kTopTwo, logits are compared in
+// place of scores, whose order is the same. The weight of a chosen expert e is
+//   scale[e] * scaling_factor * (renormalize ? score / (sum of the chosen scores + 1e-20) : score).
+// A softmax over the chosen logits alone is kSoftmax with renormalize. A NaN counts as the lowest
+// logit, and infinities as the largest numbers of FP32: a token always has top_k different experts.
+struct RouterSpec {
+  RouterScores scores = RouterScores::kNone;
+  DType logits = DType::kFp32;  // kFp32, kFp16 or kBf16
+  bool renormalize = false;
+  float scaling_factor = 1;
+  bool correction_bias = false;  // [experts] FP32, added to what experts are chosen by
+  bool expert_scales = false;    // [experts] FP32
+  std::int64_t groups = 1;       // of experts / groups neighbours each
+  std::int64_t top_groups = 0;   // required where there are several groups
+  GroupScore group_score = GroupScore::kMax;
+
+  bool chooses() const noexcept { return scores != RouterScores::kNone; }
+};
+
 // What a token's routing weight multiplies.
 enum class RoutingWeight {
   kOutput,  // what the expert has made of the token
@@ -51,6 +86,7 @@ struct MoeSpec {
   WeightSpec gate_up;  // W[gated ? 2 * intermediate : intermediate, hidden] of each expert
   WeightSpec down;     // W[hidden, intermediate] of each expert
   DType activation = DType::kFp16;  // kFp16 or kBf16: X, Y, bias and residual
+  RouterSpec router;
   RoutingWeight routing_weight = RoutingWeight::kOutput;
   MoeEpilogueSpec epilogue;
 

@@ -200,8 +200,8 @@ HEDDLE_EXPORT std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int
 using RowTransformKernel = HandleOf<Op::kRowTransform, RowTransformArgs>;
 
 // A layer of experts: MoeSpec has the formula. Everything happens on the device: a captured graph
-// serves every choice of experts for its number of tokens. Each aligned to 16 bytes, ids and
-// weights to 4. Y may be X or the residual.
+// serves every choice of experts for its number of tokens. Each aligned to 16 bytes, but ids,
+// weights, logits and what has a number for each expert to one element. Y may be X or the residual.
 struct HEDDLE_EXPORT MoeArgs {
   DeviceInput x;  // [tokens][hidden] of the activation's dtype
   // Packed weights of one local expert after the other, each as of a gemm of moe_gemms(). From
@@ -209,6 +209,7 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput gate_up;
   DeviceInput down;
   // [tokens][top_k] int32, experts of the model; one that this device does not have adds nothing.
+  // Both required exactly where the spec has no logits.
   DeviceInput ids;
   DeviceInput weights;      // [tokens][top_k] FP32
   DeviceOutput y;           // as x; overwritten
@@ -220,6 +221,14 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput residual;  // as x; required exactly with epilogue.residual
   // MoeKernel::workspace_bytes(tokens) at least, zeroed once before its first use.
   DeviceOutput workspace;
+  // Each required exactly where the spec has it: [tokens][experts] of routing.logits_dtype, and
+  // [experts] FP32.
+  DeviceInput logits;
+  DeviceInput correction_bias;
+  DeviceInput expert_scales;
+  // Optional, of a spec with logits: the ids and weights that this launch has found, as above.
+  DeviceOutput chosen_ids;
+  DeviceOutput chosen_weights;
 };
 
 class HEDDLE_EXPORT MoeKernel : public HandleOf<Op::kMoe, MoeArgs> {

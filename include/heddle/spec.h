@@ -135,5 +135,7 @@ HEDDLE_EXPORT std::string_view to_string(RowGranularity granularity) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RowScaleDtype dtype) noexcept;
 HEDDLE_EXPORT std::string_view to_string(ScaleLayout layout) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RoutingWeight weight) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RouterScores scores) noexcept;
+HEDDLE_EXPORT std::string_view to_string(GroupScore score) noexcept;
 
 }  // namespace heddle

@@ -161,6 +161,9 @@ def test_a_layer_of_experts(heddle, driver, runtime):
         with pytest.raises(heddle.UsageError) as caught:
             kernel.launch(**{**given, **changes})
         assert caught.value.code == code, changes
+    with pytest.raises(heddle.UsageError) as caught:
+        kernel.launch(**given, logits=DlpackArray((3, 8), "float32"))
+    assert caught.value.code == "launch.unexpected"
     plain = runtime.kernel(moe())
     with pytest.raises(heddle.UsageError) as caught:
         plain.launch(**given)
@@ -169,3 +172,41 @@ def test_a_layer_of_experts(heddle, driver, runtime):
         kernel.workspace_bytes(9)
     assert caught.value.code == "launch.m"
     assert len(driver.launches()) == launched
+
+
+def test_a_layer_that_chooses_experts(heddle, driver, runtime):
+    spec = moe(routing={"scores": "sigmoid", "logits_dtype": "bf16", "correction_bias": True,
+                        "expert_scales": True})
+    kernel = runtime.kernel(spec)
+    bytes_of = [heddle.weight_layout(each).total_bytes for each in heddle.moe_gemms(spec)]
+    given = {
+        "x": DlpackArray((3, 256)), "y": DlpackArray((3, 256), pointer=0x20000),
+        "gate_up": DlpackArray((8, bytes_of[0]), "uint8", pointer=0x100000),
+        "down": DlpackArray((8, bytes_of[1]), "uint8", pointer=0x200000),
+        "logits": DlpackArray((3, 8), "bfloat16", pointer=0x30002),
+        "correction_bias": DlpackArray((8,), "float32", pointer=0x40004),
+        "expert_scales": DlpackArray((8,), "float32", pointer=0x50004),
+        "workspace": DlpackArray((kernel.workspace_bytes(3),), "uint8", pointer=0x300000),
+    }
+    phases = kernel.plan.kernels[0].phases
+    kernel.launch(**given)
+    chosen = {"chosen_ids": DlpackArray((3, 2), "int32", pointer=0x60004),
+              "chosen_weights": DlpackArray((3, 2), "float32", pointer=0x70004)}
+    kernel.bind(**given, **chosen)()
+    assert len(driver.launches()) == 2 * phases
+    for changes, code in (
+            ({"logits": None}, "launch.missing"),
+            ({"correction_bias": None}, "launch.missing"),
+            ({"expert_scales": None}, "launch.missing"),
+            ({"logits": DlpackArray((3, 8), "float32")}, "launch.dtype"),
+            ({"logits": DlpackArray((3, 2), "bfloat16")}, "launch.shape"),
+            ({"logits": DlpackArray((3, 8), "bfloat16", pointer=0x30001)}, "launch.misaligned"),
+            ({"correction_bias": DlpackArray((2,), "float32")}, "launch.shape"),
+            ({"chosen_ids": DlpackArray((3, 2), "int64")}, "launch.dtype"),
+            ({"chosen_weights": DlpackArray((3, 8), "float32")}, "launch.shape"),
+            ({"chosen_ids": DlpackArray((3, 2), "int32", pointer=0x20000)}, "launch.overlap"),
+            ({"ids": DlpackArray((3, 2), "int32")}, "launch.unexpected")):
+        with pytest.raises(heddle.UsageError) as caught:
+            kernel.launch(**{**given, **chosen, **changes})
+        assert caught.value.code == code, changes
+    assert len(driver.launches()) == 2 * phases

@@ -6,6 +6,7 @@ import pytest
 from conftest import gemm
 from torch_specs import (
     DIM,
+    EXPERTS,
     HEADS,
     HIDDEN,
     KV_HEADS,
@@ -77,6 +78,28 @@ def test_any_number_of_rows(heddle, ht, fake_gpu):
         y = ht.moe(x, *rest, experts, residual=x)
         assert y.shape == (rows, HIDDEN)
         assert len(fake_gpu.launches()) - before == launches * phases
+
+
+def test_experts_by_logits(heddle, ht, fake_gpu):
+    spec = moe_spec(ht, routing={"scores": "sigmoid", "correction_bias": True,
+                                 "expert_scales": True})
+    phases = heddle.resolve(spec, "h200").kernels[0].phases
+
+    def make(*shape, dtype=torch.float16):
+        return fake_gpu.tensor(shape, dtype)
+
+    of_experts = make(EXPERTS, dtype=torch.float32)
+    for rows, launches in ((0, 0), (8, 1), (9, 2)):
+        x, gate_up, down, ids, weights = moe_arguments(heddle, make, spec, rows)
+        given = {"logits": make(rows, EXPERTS, dtype=torch.float32),
+                 "correction_bias": of_experts, "expert_scales": of_experts}
+        before = len(fake_gpu.launches())
+        assert ht.moe(x, gate_up, down, None, None, spec, **given).shape == (rows, HIDDEN)
+        assert len(fake_gpu.launches()) - before == launches * phases
+    with pytest.raises(heddle.UsageError, match="ids is given"):
+        ht.moe(x, gate_up, down, ids, weights, spec, **given)
+    with pytest.raises(heddle.UsageError, match="logits is None"):
+        ht.moe(x, gate_up, down, None, None, spec)
 
 
 def test_host_memory_and_gradients_are_refused(heddle, ht, fake_gpu):

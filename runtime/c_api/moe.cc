@@ -29,6 +29,11 @@ MoeArgs to_cpp(const heddle_moe_args* args) {
   launch.down_bias = memory_of(given.down_bias);
   launch.residual = memory_of(given.residual);
   launch.workspace = memory_of(given.workspace);
+  launch.logits = memory_of(given.logits);
+  launch.correction_bias = memory_of(given.correction_bias);
+  launch.expert_scales = memory_of(given.expert_scales);
+  launch.chosen_ids = memory_of(given.chosen_ids);
+  launch.chosen_weights = memory_of(given.chosen_weights);
   return launch;
 }
 
@@ -72,7 +77,7 @@ heddle_status heddle_moe_parameters(const heddle_plan* plan, const heddle_moe_ar
     const std::size_t workspace = heddle::moe_workspace_bytes(plan->plan, launch.tokens);
     heddle::validate(plan->plan, workspace, launch);
     heddle::c_api::need_work(launch.tokens > 0);
-    const heddle::MoeParameters made = heddle::moe_parameters(launch);
+    const heddle::MoeParameters made = heddle::moe_parameters(plan->plan.spec.moe(), launch);
     constexpr std::size_t kMoeEnd = offsetof(heddle::MoeParameters, tokens) + sizeof(int);
     heddle::c_api::give<kMoeEnd>(made, parameters, capacity, bytes);
   });

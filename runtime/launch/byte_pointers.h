@@ -17,6 +17,9 @@ inline const unsigned char* bytes(const DeviceInput& memory) noexcept {
 inline const std::int32_t* integers(const DeviceInput& memory) noexcept {
   return static_cast<const std::int32_t*>(memory.data);
 }
+inline std::int32_t* integers(const DeviceOutput& memory) noexcept {
+  return static_cast<std::int32_t*>(memory.data);
+}
 inline const float* floats(const DeviceInput& memory) noexcept {
   return static_cast<const float*>(memory.data);
 }

@@ -1,5 +1,6 @@
 #include "runtime/launch/moe_launch.h"
 
+#include "experts/router.h"
 #include "generator/families/experts/experts_family.h"
 #include "generator/operations/launch_size.h"
 #include "heddle/weights.h"
@@ -20,6 +21,8 @@ struct MoeBytes {
   std::size_t down;
   std::size_t gate_up_bias;
   std::size_t down_bias;
+  std::size_t logits;
+  std::size_t of_experts;  // a number for each
 };
 
 const device::ExpertLayer& layer_of(const PlannedKernel& kernel) {
@@ -38,11 +41,13 @@ MoeBytes bytes_of_launch(const Plan& plan, std::int64_t tokens) {
           byte_count(experts, layer.gate_up_bytes),
           byte_count(experts, layer.down_bytes),
           byte_count(experts * gate_up_rows, element),
-          byte_count(experts * spec.shape.hidden, element)};
+          byte_count(experts * spec.shape.hidden, element),
+          byte_count(tokens * spec.shape.experts, bytes_of(spec.router.logits)),
+          byte_count(spec.shape.experts, sizeof(float))};
 }
 
 // Y may alias X or the residual exactly: both are consumed before the same elements of Y are
-// stored. All else is read while Y is written, and the workspace is written by every launch.
+// stored. All else that is read or written has a place of its own.
 void refuse_overlaps(const MoeBytes& bytes, std::size_t workspace_bytes, const MoeArgs& args) {
   const struct {
     const char* name;
@@ -56,15 +61,44 @@ void refuse_overlaps(const MoeBytes& bytes, std::size_t workspace_bytes, const M
                 {"gate_up", args.gate_up, bytes.gate_up, false},
                 {"down", args.down, bytes.down, false},
                 {"gate_up_bias", args.gate_up_bias, bytes.gate_up_bias, false},
-                {"down_bias", args.down_bias, bytes.down_bias, false}};
-  const MemoryRows y = memory_bytes(args.y.data, bytes.rows);
-  const MemoryRows workspace = memory_bytes(args.workspace.data, workspace_bytes);
-  refuse_overlap("y", y, "workspace", workspace);
-  for (const auto& input : inputs) {
-    const MemoryRows memory = memory_bytes(input.memory.data, input.bytes);
-    if (!input.may_be_y || memory.data != y.data) refuse_overlap(input.name, memory, "y", y);
-    refuse_overlap(input.name, memory, "workspace", workspace);
+                {"down_bias", args.down_bias, bytes.down_bias, false},
+                {"logits", args.logits, bytes.logits, false},
+                {"correction_bias", args.correction_bias, bytes.of_experts, false},
+                {"expert_scales", args.expert_scales, bytes.of_experts, false}};
+  const struct {
+    const char* name;
+    MemoryRows memory;
+  } outputs[] = {{"y", memory_bytes(args.y.data, bytes.rows)},
+                 {"workspace", memory_bytes(args.workspace.data, workspace_bytes)},
+                 {"chosen_ids", memory_bytes(args.chosen_ids.data, bytes.choices)},
+                 {"chosen_weights", memory_bytes(args.chosen_weights.data, bytes.choices)}};
+  for (const auto& output : outputs) {
+    for (const auto* other = outputs; other != &output; ++other) {
+      refuse_overlap(other->name, other->memory, output.name, output.memory);
+    }
+    for (const auto& input : inputs) {
+      const MemoryRows memory = memory_bytes(input.memory.data, input.bytes);
+      const bool is_y = &output == outputs && input.may_be_y && memory.data == output.memory.data;
+      if (!is_y) refuse_overlap(input.name, memory, output.name, output.memory);
+    }
   }
+}
+
+// What the choice of experts takes and gives.
+void check_choice(const MoeSpec& spec, const MoeBytes& bytes, const MoeArgs& args) {
+  const RouterSpec& router = spec.router;
+  const bool chooses = router.chooses();
+  check_wanted(args.ids, !chooses, bytes.choices, "ids", sizeof(std::int32_t));
+  check_wanted(args.weights, !chooses, bytes.choices, "weights", sizeof(float));
+  check_wanted(args.logits, chooses, bytes.logits, "logits", bytes_of(router.logits));
+  check_wanted(args.correction_bias, router.correction_bias, bytes.of_experts, "correction_bias",
+               sizeof(float));
+  check_wanted(args.expert_scales, router.expert_scales, bytes.of_experts, "expert_scales",
+               sizeof(float));
+  check_wanted(args.chosen_ids, chooses && args.chosen_ids.data != nullptr, bytes.choices,
+               "chosen_ids", sizeof(std::int32_t));
+  check_wanted(args.chosen_weights, chooses && args.chosen_weights.data != nullptr, bytes.choices,
+               "chosen_weights", sizeof(float));
 }
 
 }  // namespace
@@ -77,8 +111,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args
   check_required(args.x, bytes.rows, "x");
   check_required(args.gate_up, bytes.gate_up, "gate_up");
   check_required(args.down, bytes.down, "down");
-  check_required(args.ids, bytes.choices, "ids", sizeof(std::int32_t));
-  check_required(args.weights, bytes.choices, "weights", sizeof(float));
+  check_choice(spec, bytes, args);
   check_required(args.y, bytes.rows, "y");
   const bool bias = spec.epilogue.bias;
   check_wanted(args.gate_up_bias, bias, bytes.gate_up_bias, "gate_up_bias");
@@ -88,17 +121,31 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args
   refuse_overlaps(bytes, workspace_bytes, args);
 }
 
-MoeParameters moe_parameters(const MoeArgs& args) noexcept {
+MoeParameters moe_parameters(const MoeSpec& spec, const MoeArgs& args) noexcept {
+  const bool chooses = spec.router.chooses();
+  // What the caller does not want to have is in the workspace.
+  const auto chosen = [&](const DeviceOutput& memory, std::int64_t offset) -> DeviceOutput {
+    if (!chooses || memory.data != nullptr) return memory;
+    return {bytes(args.workspace) + offset, 0};
+  };
+  const DeviceOutput ids = chosen(args.chosen_ids, device::RouterConfig::ids_offset());
+  const DeviceOutput weights = chosen(
+      args.chosen_weights, device::RouterConfig::weights_offset(args.tokens * spec.shape.top_k));
   return {bytes(args.x),
           bytes(args.gate_up),
           bytes(args.down),
           bytes(args.gate_up_bias),
           bytes(args.down_bias),
-          integers(args.ids),
-          floats(args.weights),
+          chooses ? integers(ids) : integers(args.ids),
+          chooses ? floats(weights) : floats(args.weights),
           bytes(args.residual),
           bytes(args.y),
           bytes(args.workspace),
+          bytes(args.logits),
+          floats(args.correction_bias),
+          floats(args.expert_scales),
+          integers(ids),
+          floats(weights),
           static_cast<int>(args.tokens)};
 }
 
@@ -137,7 +184,7 @@ void launch(const Kernel::State& state, const MoeArgs& args, Stream stream) {
   const Plan& plan = state.plan;
   if (args.tokens == 0) return;
   validate(plan, moe_workspace_bytes(state, args.tokens), args);
-  const MoeParameters parameters = moe_parameters(args);
+  const MoeParameters parameters = moe_parameters(plan.spec.moe(), args);
   ArgumentList arguments;
   arguments.set(KernelArgument::kParameters, &parameters);
   const std::size_t index = plan.kernel_for(args.tokens);

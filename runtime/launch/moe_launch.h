@@ -34,8 +34,8 @@ MoeRows moe_rows(const PlannedKernel& kernel, std::int64_t tokens, int schedule)
 // The kernel's one parameter.
 using device::MoeParameters;
 
-// Precondition: validate() accepts the arguments.
-MoeParameters moe_parameters(const MoeArgs& args) noexcept;
+// Precondition: a spec of a moe whose plan's validate() accepts the arguments.
+MoeParameters moe_parameters(const MoeSpec& spec, const MoeArgs& args) noexcept;
 
 }  // namespace heddle
 

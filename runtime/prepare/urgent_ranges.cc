@@ -22,11 +22,10 @@ void check_served(const std::vector<Spec>& specs, const std::vector<MRange>& urg
       continue;
     }
     const MRange m = specs[i].m_range();
-    problems.push_back(
-        {fmt::format("specs[{}]: {}", i, operation_of(specs[i]).size_pointer()),
-         fmt::format("the urgent range {} to {} has no number of tokens of the spec", range.min,
-                     range.max),
-         "", fmt::format("a range that has one from {} to {}", m.min, m.max), ""});
+    problems.push_back({fmt::format("specs[{}]: {}", i, operation_of(specs[i]).size_pointer()),
+                        fmt::format("the urgent range {} to {} has no number of tokens of the spec",
+                                    range.min, range.max),
+                        "", fmt::format("a range that has one from {} to {}", m.min, m.max), ""});
   }
   if (problems.empty() || (urgent.size() == 1 && serves_any)) return;
   throw Error(ErrorCategory::kUsage, "runtime.urgent", std::move(problems));

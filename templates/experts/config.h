@@ -3,17 +3,18 @@
 #pragma once
 
 #include "config/workspace.h"
+#include "experts/router.h"
 #include "tiles/config.h"
 
 namespace heddle::device {
 
 // The launches of a layer, in their order.
 HEDDLE_ENUM(MoePhase,
+            kChoose,  // a token's experts, where there are logits
             kRoute,   // which rows each expert has, and copies of their tokens
             kGateUp,  // the first product and its activation
             kDown,    // the second product
             kSum);    // of a token's experts
-constexpr int kMoePhases = 4;
 
 // An assignment is a token's choice of an expert; assignment i is choice i % top_k of token
 // i / top_k. A row is an assignment to an expert of this device; rows are sorted by expert, and of
@@ -30,6 +31,13 @@ struct ExpertLayer {
   int tile_rows;      // of a tile of either product
   i64 gate_up_bytes;  // packed weights of an expert
   i64 down_bytes;
+  RouterConfig router;
+
+  HEDDLE_BOTH constexpr int phases() const { return router.chooses() ? 5 : 4; }
+  // The phase of a launch: they are 0 to phases() - 1.
+  HEDDLE_BOTH constexpr MoePhase phase(int launch) const {
+    return static_cast<MoePhase>(router.chooses() ? launch : launch + 1);
+  }
 
   HEDDLE_BOTH constexpr i64 assignments(i64 tokens) const { return tokens * top_k; }
   // The most tiles that the rows of all experts can have: each expert has one that is not full.
@@ -39,16 +47,19 @@ struct ExpertLayer {
     return rows < partly_full ? rows : partly_full;
   }
 
-  // The workspace, behind everybody's counters: the number of tiles and, 16 bytes further, the list
-  // of them (schedule/listed_tiles.cuh); of each row its assignment; of each assignment its row, or
-  // -1 where the expert is not one of this device; with gathers the tokens of the rows,
-  // [rows][hidden] of 16 bits; what the first product gives the second one, [rows][intermediate] of
-  // 16 bits; what the second one gives the sum, [rows][hidden] of FP32.
+  // The workspace, behind everybody's counters and what the router has there: the number of tiles
+  // and, 16 bytes further, the list of them (schedule/listed_tiles.cuh); of each row its
+  // assignment; of each assignment its row, or -1 where the expert is not one of this device; with
+  // gathers the tokens of the rows, [rows][hidden] of 16 bits; what the first product gives the
+  // second one, [rows][intermediate] of 16 bits; what the second one gives the sum, [rows][hidden]
+  // of FP32.
   static constexpr int kListOffset = 16;
   HEDDLE_BOTH static constexpr i64 lines(i64 bytes) { return ceil_div(bytes, 128) * 128; }
-  HEDDLE_BOTH constexpr i64 tiles_offset() const { return Workspace::kCounterBytes; }
+  HEDDLE_BOTH constexpr i64 tiles_offset(i64 tokens) const {
+    return router.end_offset(assignments(tokens));
+  }
   HEDDLE_BOTH constexpr i64 assignments_offset(i64 tokens) const {
-    return tiles_offset() + lines(kListOffset + 16 * most_tiles(tokens));
+    return tiles_offset(tokens) + lines(kListOffset + 16 * most_tiles(tokens));
   }
   HEDDLE_BOTH constexpr i64 rows_offset(i64 tokens) const {
     return assignments_offset(tokens) + lines(4 * assignments(tokens));
@@ -81,7 +92,7 @@ struct ExpertLayer {
   HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * (local_experts + 32); }
 
   HEDDLE_FIELDS(hidden, intermediate, first_expert, local_experts, top_k, weighs_input, residual,
-                gathers, tile_rows, gate_up_bytes, down_bytes)
+                gathers, tile_rows, gate_up_bytes, down_bytes, router)
 };
 
 struct ExpertsConfig {

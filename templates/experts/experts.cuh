@@ -4,9 +4,10 @@
 // Floors. Bytes: the packed weights of every expert that a token has chosen, once. Operations: 2 *
 // 3 * hidden * intermediate (gated) for each token and expert.
 //
-// One kernel is launched four times, for phases of MoePhase. Launches overlap (programmatic
+// One kernel is launched for each phase of the layer. Launches overlap (programmatic
 // dependent launch), but each waits for the one before it, so that on an H200 a phase costs some 2
 // us whatever it does.
+// 0. kChoose, where there are logits: a warp finds a token's experts (choose.cuh).
 // 1. kRoute: thread blocks of each expert find the expert's rows and list their tiles (route.cuh).
 // 2. kGateUp: tiles of an expert's rows by rows of its gate_up (product.cuh). Tokens are read from
 //    X where they are; outputs are sorted rows, in 16 bits.
@@ -24,6 +25,7 @@
 // choices.
 #pragma once
 
+#include "experts/choose.cuh"
 #include "experts/phases.cuh"
 #include "experts/product.cuh"
 #include "experts/route.cuh"
@@ -57,6 +59,8 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
   begin_phase(static_cast<MoePhase>(phase));
   const MoeWorkspace<Config> workspace(layer);
   switch (static_cast<MoePhase>(phase)) {
+    case MoePhase::kChoose:
+      return choose_experts<Config>(layer);
     case MoePhase::kRoute:
       return MoeRouter<Config>{layer, workspace, shared}.run();
     case MoePhase::kGateUp: {

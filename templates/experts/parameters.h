@@ -10,11 +10,18 @@ struct MoeParameters {
   const unsigned char* down;          // the same
   const unsigned char* gate_up_bias;  // [local_experts][rows of gate_up]
   const unsigned char* down_bias;     // [local_experts][hidden]
-  const int* ids;                     // [tokens][top_k]: experts of the model
-  const float* routing_weights;       // [tokens][top_k]
-  const unsigned char* residual;      // [tokens][hidden]
-  unsigned char* y;                   // [tokens][hidden]
+  // [tokens][top_k], experts of the model and their weights, wherever they are: the caller's, or
+  // what kChoose has written to chosen_ids and chosen_weights.
+  const int* ids;
+  const float* routing_weights;
+  const unsigned char* residual;  // [tokens][hidden]
+  unsigned char* y;               // [tokens][hidden]
   unsigned char* workspace;
+  const unsigned char* logits;   // [tokens][experts] of their own type
+  const float* correction_bias;  // [experts]
+  const float* expert_scales;    // [experts]
+  int* chosen_ids;               // [tokens][top_k]
+  float* chosen_weights;         // [tokens][top_k]
   int tokens;
 };
 

@@ -16,7 +16,7 @@ __device__ __forceinline__ void begin_phase(MoePhase phase) {
     launch_dependents();
   } else {
     launch_dependents();
-    if (phase == MoePhase::kRoute) wait_for_predecessor();
+    if (phase == MoePhase::kChoose || phase == MoePhase::kRoute) wait_for_predecessor();
   }
 }
 

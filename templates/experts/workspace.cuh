@@ -19,9 +19,11 @@ struct MoeWorkspace {
   __device__ __forceinline__ explicit MoeWorkspace(const MoeParameters& layer)
       : base(layer.workspace), tokens(layer.tokens) {}
 
-  __device__ __forceinline__ int* tile_count() const { return at<int>(kLayer.tiles_offset()); }
+  __device__ __forceinline__ int* tile_count() const {
+    return at<int>(kLayer.tiles_offset(tokens));
+  }
   __device__ __forceinline__ ListedTile* tiles() const {
-    return at<ListedTile>(kLayer.tiles_offset() + kLayer.kListOffset);
+    return at<ListedTile>(kLayer.tiles_offset(tokens) + kLayer.kListOffset);
   }
   __device__ __forceinline__ int* assignments() const {  // of each row
     return at<int>(kLayer.assignments_offset(tokens));

@@ -70,6 +70,9 @@ __device__ __forceinline__ u32 funnel_shr(u32 low, u32 high) {
   return d;
 }
 
+// The number of the lowest bit that is set, of which there is one.
+__device__ __forceinline__ int lowest_bit(u32 value) { return __ffs(static_cast<int>(value)) - 1; }
+
 // No instruction: the compiler knows no longer what the register holds, so what was computed of it
 // before is not kept beside it, but computed again.
 __device__ __forceinline__ u32 forget(u32 value) {

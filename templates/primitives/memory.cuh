@@ -123,6 +123,14 @@ __device__ __forceinline__ u32 load_global_4_l2(const void* address) {
   asm volatile("ld.global.cg.b32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
   return v;
 }
+__device__ __forceinline__ u32 load_global_2_l2(const void* address) {
+  u32 v;
+  asm volatile("{ .reg .b16 h; ld.global.cg.u16 h, [%1]; cvt.u32.u16 %0, h; }"
+               : "=r"(v)
+               : "l"(address)
+               : "memory");
+  return v;
+}
 __device__ __forceinline__ u64 load_global_8_l2(const void* address) {
   u64 v;
   asm volatile("ld.global.cg.b64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");

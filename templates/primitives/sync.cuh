@@ -42,6 +42,13 @@ __device__ __forceinline__ int sum_of_lanes(int value) {
   return sum;
 }
 
+// redux.sync.max, sm_80 and up: the largest value of all lanes, in each of them.
+__device__ __forceinline__ u32 max_of_lanes(u32 value) {
+  u32 most;
+  asm volatile("redux.sync.max.u32 %0, %1, 0xffffffff;" : "=r"(most) : "r"(value));
+  return most;
+}
+
 // vote.sync.any: whether the condition holds in any lane.
 __device__ __forceinline__ bool any_lane(bool condition) {
   return __any_sync(0xffffffffu, condition) != 0;

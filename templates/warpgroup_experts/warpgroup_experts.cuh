@@ -10,6 +10,7 @@
 // before: their products are not stored.
 #pragma once
 
+#include "experts/choose.cuh"
 #include "experts/phases.cuh"
 #include "experts/route.cuh"
 #include "experts/sum.cuh"
@@ -99,6 +100,8 @@ __device__ __forceinline__ void warpgroup_experts(const TensorMap& rows, const M
   begin_phase(static_cast<MoePhase>(phase));
   const MoeWorkspace<Config> workspace(layer);
   switch (static_cast<MoePhase>(phase)) {
+    case MoePhase::kChoose:
+      return choose_experts<Config>(layer);
     case MoePhase::kRoute:
       return MoeRouter<Config>{layer, workspace, shared}.run();
     case MoePhase::kGateUp:

@@ -95,6 +95,34 @@ std::vector<MoeCase> make_moe_cases() {
                       .local_experts = 35},
                      kFp16, 4, 32, kNone))
       .epilogue.bias = true;
+  // Experts are chosen by logits: of all of them, of groups, of which some experts are elsewhere,
+  // and for the tokens' weights.
+  add("ChoosesExperts",
+      layer({.hidden = 96, .intermediate = 64, .experts = 6, .top_k = 3, .tokens_max = 9}, kFp16, 4,
+            32, kNone))
+      .router = {.scores = RouterScores::kSoftmax, .logits = kFp16, .renormalize = true};
+  add("ChoosesOfGroups", layer({.hidden = 64,
+                                .intermediate = 64,
+                                .experts = 48,
+                                .top_k = 6,
+                                .tokens_max = 12,
+                                .first_expert = 7,
+                                .local_experts = 35},
+                               kBf16, 4, 32, kNone))
+      .router = {.scores = RouterScores::kSigmoid,
+                 .renormalize = true,
+                 .scaling_factor = 2.5F,
+                 .expert_scales = true,
+                 .groups = 4,
+                 .top_groups = 2,
+                 .group_score = GroupScore::kTopTwo};
+  MoeSpec& chosen_input =
+      add("ChoosesAndWeighsTheInput",
+          layer({.hidden = 96, .intermediate = 64, .experts = 4, .top_k = 1, .tokens_max = 8},
+                kBf16, 4, 32, kNone));
+  chosen_input.router = {
+      .scores = RouterScores::kSqrtSoftplus, .logits = kBf16, .correction_bias = true};
+  chosen_input.routing_weight = RoutingWeight::kInput;
   // Several tiles of an expert's rows, of both kinds of epilogues.
   add("ManyTokens", layer({.hidden = 96,
                            .intermediate = 96,

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <type_traits>
+#include <utility>
 
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
@@ -49,6 +51,15 @@ std::vector<std::int32_t> experts_of(const MoeSpec& spec, EmulatedRouting routin
   return chosen.size() < fewest ? all : chosen;
 }
 
+// Added to the logits of experts, so that few tokens choose others.
+std::vector<double> preferences_of(const MoeSpec& spec, EmulatedRouting routing) {
+  constexpr double kOthers = -100;
+  const std::vector<std::int32_t> liked = experts_of(spec, routing);
+  std::vector<double> preferences(index(spec.shape.experts), kOthers);
+  for (const std::int32_t id : liked) preferences[index(id)] = 0;
+  return preferences;
+}
+
 double dot(const double* a, const double* b, std::int64_t count) {
   return std::inner_product(a, a + count, b, 0.0);
 }
@@ -57,6 +68,12 @@ double dot(const double* a, const double* b, std::int64_t count) {
 
 EmulatedChoices emulated_choices(const MoeSpec& spec, std::int64_t tokens, EmulatedRouting routing,
                                  unsigned seed) {
+  if (spec.router.chooses()) {
+    RoutedTokens routed =
+        routed_tokens(spec, emulated_router(spec), tokens, preferences_of(spec, routing),
+                      routing == EmulatedRouting::kOne, seed);
+    return {std::move(routed.ids), std::move(routed.weights), std::move(routed.logits)};
+  }
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> weight(0.1F, 1.0F);
   std::vector<std::int32_t> experts = experts_of(spec, routing);
@@ -76,6 +93,18 @@ EmulatedChoices emulated_choices(const MoeSpec& spec, std::int64_t tokens, Emula
   }
   return choices;
 }
+
+EmulatedChoices EmulatedChoices::of_token(std::int64_t token, const MoeSpec& spec) const {
+  const auto slice = [&](const auto& values, std::int64_t size) {
+    using Values = std::decay_t<decltype(values)>;
+    if (values.empty()) return Values{};
+    return Values(values.begin() + token * size, values.begin() + (token + 1) * size);
+  };
+  return {slice(ids, spec.shape.top_k), slice(weights, spec.shape.top_k),
+          slice(logits, spec.shape.experts * bytes_of(spec.router.logits))};
+}
+
+RouterVectors emulated_router(const MoeSpec& spec) { return random_router_vectors(spec, 105); }
 
 EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(spec)) {
   const auto add = [](const GemmSpec& gemm, unsigned seed, std::vector<std::uint8_t>* packed,
@@ -97,6 +126,7 @@ EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(sp
     gate_up_bias = random_values(experts * gemms_.gate_up.shape.n, spec.activation, 102);
     down_bias = random_values(experts * spec.shape.hidden, spec.activation, 103);
   }
+  if (spec.router.chooses()) router = emulated_router(spec);
   if (spec.epilogue.residual) residual = random_values(elements, spec.activation, 104);
 }
 

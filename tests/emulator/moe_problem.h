@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/spec.h"
+#include "tools/gpu_harness/operations/moe/choice.h"
 
 namespace heddle {
 
@@ -14,15 +15,21 @@ enum class EmulatedRouting {
   kUniform,     // every expert of the model alike
   kOne,         // all tokens the same ones, of this device where it has so many
   kEveryOther,  // of every other expert, so that many have no tokens
-  kNoExperts,   // of half of the choices none: numbers that no expert has
+  kNoExperts,   // of half of the choices none: numbers that no expert has; logits: kUniform
   kElsewhere,   // experts of other devices alone
 };
 
-// Choices of so many tokens, [tokens][top_k]; of a token no two are alike.
+// Choices of so many tokens, [tokens][top_k]; of a token no two are alike. Of a spec with logits
+// they come of those.
 struct EmulatedChoices {
   std::vector<std::int32_t> ids;
   std::vector<float> weights;
+  std::vector<std::uint8_t> logits;  // [tokens][experts]; empty without
+
+  EmulatedChoices of_token(std::int64_t token, const MoeSpec& spec) const;
 };
+// What the router of a spec with logits has besides them.
+RouterVectors emulated_router(const MoeSpec& spec);
 EmulatedChoices emulated_choices(const MoeSpec& spec, std::int64_t tokens, EmulatedRouting routing,
                                  unsigned seed);
 
@@ -38,6 +45,7 @@ class EmulatedMoe {
   std::vector<std::uint16_t> x;                        // [tokens][hidden]
   std::vector<std::uint16_t> gate_up_bias, down_bias;  // empty without
   std::vector<std::uint16_t> residual;                 // empty without
+  RouterVectors router;
 
  private:
   // An expert's output for a token, without its routing weight.

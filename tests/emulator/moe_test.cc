@@ -30,7 +30,8 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
   EmulatedMoeLayer()
       : plan_(all_moe_cases()[GetParam()].plan()), spec_(plan_.spec.moe()), problem_(spec_) {}
 
-  // Y of the choices' tokens, the first one of which is `first` of the problem's.
+  // Y of the choices' tokens, the first one of which is `first` of the problem's. A layer that
+  // chooses experts by logits keeps its choice to itself, but with seeds other than 1.
   std::vector<std::uint16_t> run(const EmulatedChoices& choices, unsigned seed,
                                  std::int64_t first = 0, YIs y_is = YIs::kItself) {
     const auto tokens = static_cast<std::int64_t>(choices.ids.size()) / spec_.shape.top_k;
@@ -58,8 +59,21 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
     args.down = all(problem_.down, Access::kReadEarly);
     args.gate_up_bias = all(problem_.gate_up_bias, Access::kRead);
     args.down_bias = all(problem_.down_bias, Access::kRead);
-    args.ids = all(choices.ids, Access::kRead);
-    args.weights = all(choices.weights, Access::kRead);
+    const bool tells = seed != 1 && spec_.router.chooses();
+    if (spec_.router.chooses()) {
+      args.logits = all(choices.logits, Access::kRead);
+      args.correction_bias = all(problem_.router.correction_bias, Access::kRead);
+      args.expert_scales = all(problem_.router.expert_scales, Access::kRead);
+    } else {
+      args.ids = all(choices.ids, Access::kRead);
+      args.weights = all(choices.weights, Access::kRead);
+    }
+    if (tells) {
+      for (DeviceOutput* chosen : {&args.chosen_ids, &args.chosen_weights}) {
+        const std::size_t bytes = 4 * choices.ids.size();
+        *chosen = device_output(memory.allocate(bytes, Access::kWrite), bytes);
+      }
+    }
     args.y = y_is == YIs::kX ? x
              : y_is == YIs::kResidual
                  ? residual
@@ -74,6 +88,10 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
     EXPECT_TRUE(std::all_of(counters, counters + device::Workspace::kCounterBytes,
                             [](std::uint8_t byte) { return byte == 0xFF; }))
         << "somebody else's counters";
+    if (tells) {
+      EXPECT_TRUE(std::equal(choices.ids.begin(), choices.ids.end(),
+                             static_cast<const std::int32_t*>(args.chosen_ids.data)));
+    }
     std::vector<std::uint16_t> y(elements);
     std::memcpy(y.data(), args.y.data, 2 * elements);
     return y;
@@ -102,19 +120,22 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
   const EmulatedMoe problem_;
 
  private:
-  // Behind the first product nothing writes the choices, nor what the first launch has made of them.
-  void settle(const MoeArgs& args, emulator::GlobalMemory& memory) const {
-    memory.settle(args.ids.data, args.ids.bytes);
-    memory.settle(args.weights.data, args.weights.bytes);
+  // Behind the first product nothing writes the choices, nor what the first launch has made of
+  // them.
+  void settle(const MoeParameters& parameters, emulator::GlobalMemory& memory) const {
     const PlannedKernel& kernel = plan_.kernels.front();
     const auto& layer = dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
-    const auto begin = static_cast<std::size_t>(layer.tiles_offset());
-    const auto end = static_cast<std::size_t>(layer.gathered_offset(args.tokens));
-    memory.settle(static_cast<const std::uint8_t*>(args.workspace.data) + begin, end - begin);
+    const std::int64_t tokens = parameters.tokens;
+    const auto choices = static_cast<std::size_t>(4 * layer.assignments(tokens));
+    memory.settle(parameters.ids, choices);
+    memory.settle(parameters.routing_weights, choices);
+    const auto begin = layer.tiles_offset(tokens);
+    const auto end = layer.gathered_offset(tokens);
+    memory.settle(parameters.workspace + begin, static_cast<std::size_t>(end - begin));
   }
 
   void launch(const MoeArgs& args, unsigned seed, emulator::GlobalMemory& memory) {
-    const MoeParameters parameters = moe_parameters(args);
+    const MoeParameters parameters = moe_parameters(spec_, args);
     const PlannedKernel& kernel = plan_.kernels.front();
     for (int phase = 0; phase < kernel.phases; ++phase) {
       LaunchSize size{args.tokens};
@@ -126,7 +147,9 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
       launch.threads = kernel.threads;
       launch.shared_bytes = planned.shared_bytes < 0 ? kernel.shared_bytes : planned.shared_bytes;
       launch.seed = seed + static_cast<unsigned>(phase);
-      if (static_cast<device::MoePhase>(phase) == device::MoePhase::kDown) settle(args, memory);
+      if (static_cast<device::MoePhase>(planned.schedule) == device::MoePhase::kDown) {
+        settle(parameters, memory);
+      }
       emulator::run(launch, memory, [&] { run_thread(args, parameters, planned.schedule); });
       ASSERT_TRUE(memory.guards_intact()) << "phase " << phase;
     }
@@ -159,8 +182,9 @@ TEST_P(EmulatedMoeLayer, IsWhatFp64Says) {
   }
 }
 
-// Nothing is added by experts of other devices.
+// Nothing is added by experts of other devices. A router chooses none but the model's.
 TEST_P(EmulatedMoeLayer, WithoutItsExpertsIsTheResidual) {
+  if (spec_.router.chooses() && spec_.local_experts() == spec_.shape.experts) return;
   const EmulatedChoices choices = emulated_choices(spec_, 1, EmulatedRouting::kElsewhere, 1);
   std::vector<std::uint16_t> expected(static_cast<std::size_t>(spec_.shape.hidden));
   if (!problem_.residual.empty()) {
@@ -174,11 +198,8 @@ TEST_P(EmulatedMoeLayer, IsTheSameForATokenAlone) {
   const std::int64_t tokens = std::min<std::int64_t>(spec_.shape.tokens_max, 9);
   const EmulatedChoices choices = emulated_choices(spec_, tokens, EmulatedRouting::kUniform, 3);
   const std::vector<std::uint16_t> y = run(choices, 1);
-  const std::int64_t top_k = spec_.shape.top_k;
   for (const std::int64_t token : {std::int64_t{0}, tokens - 1}) {
-    const EmulatedChoices own{
-        {choices.ids.begin() + token * top_k, choices.ids.begin() + (token + 1) * top_k},
-        {choices.weights.begin() + token * top_k, choices.weights.begin() + (token + 1) * top_k}};
+    const EmulatedChoices own = choices.of_token(token, spec_);
     const auto begin = y.begin() + token * spec_.shape.hidden;
     EXPECT_EQ(run(own, 1, token), std::vector<std::uint16_t>(begin, begin + spec_.shape.hidden));
   }

@@ -82,6 +82,18 @@ class MoeGpu : public MoeOnGpu {
     }
   }
   void add(const WeightSpec& both) { add(both, both); }
+  // Of small experts.
+  void add_router(const MoeShape& shape, const RouterSpec& router) {
+    MoeSpec spec;
+    spec.shape = shape;
+    spec.router = router;
+    spec.activation = specs_.size() % 2 == 0 ? DType::kFp16 : DType::kBf16;
+    spec.gate_up.group_size = spec.down.group_size = 32;
+    spec.gate_up.scale_dtype = spec.down.scale_dtype = spec.activation;
+    spec.epilogue = {.activation = Activation::kSilu, .gated = true};
+    if (specs_.size() % 3 == 1) spec.routing_weight = RoutingWeight::kInput;
+    specs_.push_back(Spec::from_moe(spec));
+  }
 
   void TearDown() override {
     if (IsSkipped()) return;
@@ -159,6 +171,38 @@ TEST_F(MoeGpu, TwoKinds) {
   add(codes(WeightType::kUint, 3, kPerTensor), codes(WeightType::kE4m3, 8, kPerChannel));
 }
 
+// Every kind of router, of logits of every type: the harness also compares ids and weights.
+TEST_F(MoeGpu, Routers) {
+  using enum RouterScores;
+  const RouterSpec routers[] = {
+      {.scores = kSoftmax, .logits = DType::kBf16, .renormalize = true},
+      {.scores = kSoftmax, .logits = DType::kFp16, .scaling_factor = 16},
+      {.scores = kSigmoid, .renormalize = true, .scaling_factor = 2.5F, .correction_bias = true},
+      {.scores = kSqrtSoftplus, .renormalize = true, .correction_bias = true},
+      {.scores = kSigmoid, .logits = DType::kBf16, .expert_scales = true},
+      {.scores = kSoftmax, .renormalize = true, .correction_bias = true}};
+  const MoeShape shapes[] = {experts(160, 96, 5, 2), experts(256, 128, 1, 1),
+                             experts(256, 128, 130, 8), experts(128, 64, 33, 32),
+                             experts(128, 64, 1024, 22)};
+  for (const RouterSpec& router : routers) {
+    for (const MoeShape& shape : shapes) add_router(shape, router);
+  }
+  for (const GroupScore score : {GroupScore::kMax, GroupScore::kTopTwo}) {
+    for (const bool bias : {false, true}) {
+      RouterSpec router{.scores = kSigmoid, .renormalize = true, .correction_bias = bias};
+      router.group_score = score;
+      router.groups = 8;
+      router.top_groups = 3;
+      MoeShape shard = experts(128, 64, 160, 6);
+      shard.first_expert = 40;
+      shard.local_experts = 70;
+      add_router(shard, router);
+      router.groups = 5;  // their ends are inside of a lane's experts
+      add_router(experts(128, 64, 75, 7), router);
+    }
+  }
+}
+
 // A layer of one plan whose launches are compared with each other.
 class MoeBits : public MoeOnGpu {
  protected:
@@ -175,8 +219,7 @@ class MoeBits : public MoeOnGpu {
   struct Data {
     Data(const MoeKernel& kernel, const MoeProblem& problem, const OwnedStream& stream)
         : x(to_device(problem.x, stream)),
-          ids(to_device(problem.choices.ids, stream)),
-          routing(to_device(problem.choices.weights, stream)),
+          choices(kernel.plan().spec.moe(), problem.choices, stream),
           gate_up_bias(to_device(problem.gate_up_bias, stream)),
           down_bias(to_device(problem.down_bias, stream)),
           residual(to_device(problem.residual, stream)),
@@ -191,8 +234,7 @@ class MoeBits : public MoeOnGpu {
       args.x = x.memory();
       args.gate_up = weights.gate_up();
       args.down = weights.down();
-      args.ids = ids.memory();
-      args.weights = routing.memory();
+      choices.give(&args);
       args.gate_up_bias = gate_up_bias.memory();
       args.down_bias = down_bias.memory();
       args.residual = residual.memory();
@@ -207,7 +249,9 @@ class MoeBits : public MoeOnGpu {
       return values;
     }
 
-    DeviceBuffer x, ids, routing, gate_up_bias, down_bias, residual, y, workspace;
+    DeviceBuffer x;
+    DeviceChoices choices;
+    DeviceBuffer gate_up_bias, down_bias, residual, y, workspace;
   };
 };
 
@@ -256,8 +300,7 @@ TEST_F(MoeBits, OfAGraphAreThoseOfLaunches) {
     const Data launched(kernel, other, stream);
     kernel.launch(launched.args(weights, kTokens), stream.get());
     const std::vector<std::uint16_t> expected = launched.result(problem.x.size(), stream);
-    replayed.ids.upload(other.choices.ids.data(), replayed.ids.bytes(), stream);
-    replayed.routing.upload(other.choices.weights.data(), replayed.routing.bytes(), stream);
+    replayed.choices.upload(other.choices, stream);
     graph.replay(stream);
     EXPECT_EQ(replayed.result(problem.x.size(), stream), expected);
   }

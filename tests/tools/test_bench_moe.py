@@ -14,7 +14,13 @@ from bench import moe_bars  # noqa: E402
 class MoeTest(ScriptTest):
 
     def layers(self, **fake):
-        return self.document("bench-moe", **fake)["groups"]
+        """Those that are given ids and weights."""
+        groups = self.document("bench-moe", **fake)["groups"]
+        return {name: groups[name] for name in groups if "from logits" not in name}
+
+    def routed(self, **fake):
+        groups = self.document("bench-moe", **fake)["groups"]
+        return {name: groups[name] for name in groups if "from logits" in name}
 
     def test_every_layer_is_timed_at_every_number_of_tokens(self):
         layers = self.layers(times=1.5)
@@ -35,6 +41,19 @@ class MoeTest(ScriptTest):
         layers = self.layers(times=1, device="NVIDIA H200", spike={"64": 2})
         for layer in layers.values():
             self.assertEqual([cell["tokens"] for cell in layer["cells"] if not cell["passed"]], [64])
+
+    def test_a_choice_by_logits_is_what_both_take_beyond_their_floors(self):
+        for choice_us, passed in ((1.5, True), (2.5, False)):
+            routed = self.routed(times=1.5, device="NVIDIA H200", choice_us=choice_us)
+            self.assertEqual(len(routed), len(moe_bars.ROUTINGS))
+            for layer in routed.values():
+                self.assertEqual([cell["tokens"] for cell in layer["cells"]],
+                                 list(moe_bars.ROUTED_TOKENS))
+                for cell in layer["cells"]:
+                    self.assertAlmostEqual(cell["more_us"], choice_us)
+                    self.assertIs(cell["passed"], passed)
+        for layer in self.routed(times=1.5, choice_us=1).values():
+            self.assertTrue(all(cell["passed"] is None for cell in layer["cells"]))
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ class Candidates {
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
     kernel.blocks_per_sm = blocks_per_sm;
-    kernel.phases = device::kMoePhases;
+    kernel.phases = config.layer.phases();
     kernel.starts_early = has_dependent_launch(plan_.target);
     kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
     return kernel;
@@ -149,7 +149,7 @@ std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& 
 const std::vector<CostParameter>& experts_cost_parameters() {
   static const std::vector<CostParameter> parameters = [] {
     std::vector<CostParameter> all = tiles().cost_parameters();
-    all.push_back({"phase", "us", "that each of the four launches takes beside its products", 2.5});
+    all.push_back({"phase", "us", "that each launch takes beside its products", 2.5});
     all.push_back(
         {"products", "ratio", "of the products' time to that of one GEMM with as many tiles", 1.2});
     return all;
@@ -167,7 +167,7 @@ double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t to
     return tiles().predicted_us_for(gemm.request(), product_kernel(gemm, kernel, tile), layer.rows,
                                     of_tiles);
   };
-  return device::kMoePhases * phase_us +
+  return config.layer.phases() * phase_us +
          ratio * layer.repeats * (us(layer.gate_up, config.gate_up) + us(layer.down, config.down));
 }
 

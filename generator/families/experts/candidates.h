@@ -14,7 +14,7 @@ namespace heddle {
 // As Family::candidates(). Both products have tiles of the same size and the same warps.
 std::vector<PlannedKernel> experts_candidates(const Family& family, const Plan& plan,
                                               const MRange& tokens);
-// Those of tiles and, behind them, what each of the four launches costs, and the ratio of the
+// Those of tiles and, behind them, what each launch costs, and the ratio of the
 // products' time to that of GEMMs.
 const std::vector<CostParameter>& experts_cost_parameters();
 double experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t tokens, Costs costs);

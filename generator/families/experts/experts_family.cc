@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "generator/decode/decode_text.h"
@@ -25,7 +26,48 @@ std::string decode_in(const char* space, const DecodePlan& decode, const char* c
                      decode_text(decode, fmt::format("{}::Value", config)), space);
 }
 
+// What a kernel's name says of all that changes its text.
+std::string router_name(const RouterSpec& router) {
+  std::string name = fmt::format("_{}_{}", to_string(router.scores), to_string(router.logits));
+  if (router.correction_bias) name += "_correction";
+  if (router.groups > 1) {
+    name +=
+        fmt::format("_{}of{}_{}", router.top_groups, router.groups, to_string(router.group_score));
+  }
+  if (router.renormalize) name += "_renorm";
+  if (router.expert_scales) name += "_escales";
+  if (router.scaling_factor != 1) {
+    // As many digits as tell it from every other FP32.
+    std::string factor = fmt::format("_x{}", router.scaling_factor);
+    std::replace(factor.begin(), factor.end(), '.', 'p');
+    name += factor;
+  }
+  return name;
+}
+
+device::LogitType logit_type(DType dtype) {
+  if (dtype == DType::kFp16) return device::LogitType::kFp16;
+  return dtype == DType::kBf16 ? device::LogitType::kBf16 : device::LogitType::kFp32;
+}
+
 }  // namespace
+
+device::RouterConfig router_config(const MoeSpec& moe) {
+  const RouterSpec& router = moe.router;
+  if (!router.chooses()) return {};
+  device::RouterConfig config{};
+  config.experts = static_cast<int>(moe.shape.experts);
+  config.scores = router.scores;
+  config.logits = logit_type(router.logits);
+  config.renormalize = router.renormalize;
+  config.scaling_bits = std::bit_cast<int>(router.scaling_factor);
+  config.correction_bias = router.correction_bias;
+  config.expert_scales = router.expert_scales;
+  config.groups = static_cast<int>(router.groups);
+  config.top_groups = static_cast<int>(router.top_groups);
+  config.group_score = router.group_score;
+  return config;
+}
 
 KernelText layer_text(const Family& family, const PlannedKernel& kernel,
                       const std::vector<DecodePlan>& decodes, const std::string& configurations) {
@@ -67,6 +109,7 @@ std::string ExpertsFamily::kernel_name(const Plan& plan, const PlannedKernel& ke
     name += fmt::format("_from{}to{}", moe.shape.first_expert,
                         moe.shape.first_expert + moe.local_experts() - 1);
   }
+  if (moe.router.chooses()) name += router_name(moe.router);
   return fmt::format("{}_k{}_t{}_{}{}", name, moe.shape.top_k, kernel.size_min, kernel.size_max,
                      name_suffix());
 }
@@ -80,9 +123,10 @@ std::vector<Problem> ExpertsFamily::refusals(const Plan& plan, const MRange& tok
 std::vector<std::string> ExpertsFamily::common_reasons(const Plan& plan) const {
   const MoeSpec& moe = plan.spec.moe();
   const ExpertGemms expert = gemms_of_expert(plan, Path::kAuto);
-  return {fmt::format("launches: the rows of {} experts, gate_up, down, the sum of a token's {} "
-                      "experts; with wgmma the first one copies the rows' tokens",
-                      moe.local_experts(), moe.shape.top_k),
+  return {fmt::format("launches: {}the rows of {} experts, gate_up, down, the sum of a token's {} "
+                      "experts; with wgmma the one for the rows copies their tokens",
+                      moe.router.chooses() ? "the choice of experts, " : "", moe.local_experts(),
+                      moe.shape.top_k),
           fmt::format("weights of an expert: gate_up {} bytes, down {} bytes",
                       expert.gate_up.layout.total_bytes, expert.down.layout.total_bytes),
           fmt::format("workspace: {} bytes for {} tokens", plan.max_workspace_bytes(),
@@ -104,6 +148,7 @@ ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {
   layer.tile_rows = tile_rows;
   layer.gate_up_bytes = static_cast<device::i64>(expert.gate_up.layout.total_bytes);
   layer.down_bytes = static_cast<device::i64>(expert.down.layout.total_bytes);
+  layer.router = router_config(moe);
   return layer;
 }
 
@@ -128,13 +173,21 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
                            const ProductLaunch& gate_up, const ProductLaunch& down,
                            const LaunchSize& size) noexcept {
   const std::int64_t tokens = size.size;
+  const MoePhase phase = layer.phase(size.phase);
   const std::int64_t resident = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
+  // `warps` warps of work.
+  const auto blocks_for = [&](std::int64_t warps) {
+    return std::min(resident, ceil_div(warps, kernel.threads / 32));
+  };
   const auto blocks_of = [&](const ProductLaunch& product) {
     return std::min<std::int64_t>(resident, layer.most_tiles(tokens) * product.row_sets);
   };
   std::int64_t blocks = 1;
   int shared_bytes = 0;
-  switch (static_cast<MoePhase>(size.phase)) {
+  switch (phase) {
+    case MoePhase::kChoose:
+      blocks = blocks_for(tokens);
+      break;
     case MoePhase::kRoute:
       blocks = std::min<std::int64_t>(resident, layer.local_experts);
       // Several blocks share an expert's tokens.
@@ -151,9 +204,7 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
       shared_bytes = down.shared_bytes;
       break;
     case MoePhase::kSum:
-      blocks = std::min(resident,
-                        ceil_div(tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)),
-                                 kernel.threads / 32));
+      blocks = blocks_for(tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)));
       break;
   }
   KernelLaunch launch;

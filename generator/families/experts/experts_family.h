@@ -98,6 +98,8 @@ class ExpertsFamilyOf : public ExpertsFamily {
                                    const Product& config) const = 0;
 };
 
+// How a layer's experts are chosen, all 0 where a launch is told.
+device::RouterConfig router_config(const MoeSpec& moe);
 // The layer of a plan, for tiles of so many rows; `gathers`: kRoute copies the rows' tokens.
 device::ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers);
 
@@ -112,8 +114,8 @@ struct ProductLaunch {
   std::int64_t row_sets;  // tiles that hold all rows of an expert's weights
   int shared_bytes;
 };
-// The launch of phase `size.phase`, a MoePhase, which the kernel is told by `schedule`. Allocates
-// nothing.
+// The launch of a phase, size.phase in the layer's order, which the kernel is told by `schedule`.
+// Allocates nothing.
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel,
                            const device::ExpertLayer& layer, const ProductLaunch& gate_up,
                            const ProductLaunch& down, const LaunchSize& size) noexcept;

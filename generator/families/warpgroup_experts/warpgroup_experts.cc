@@ -116,8 +116,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     static const std::vector<CostParameter> parameters = [] {
       std::vector<CostParameter> all = warpgroups().cost_parameters();
-      all.push_back(
-          {"phase", "us", "that each of the four launches takes beside its products", 2.6});
+      all.push_back({"phase", "us", "that each launch takes beside its products", 2.6});
       all.push_back({"products", "ratio",
                      "of the products' time to that of one GEMM with as many tiles", 0.98});
       all.push_back({"meeting", "us",
@@ -152,7 +151,8 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
       const double boxes = box_bytes / own[kBoxBytes] / gpu.clocks_per_us;
       return layer.repeats * (own[kProducts] * products + rounds * (meeting + boxes));
     };
-    return device::kMoePhases * own[kPhase] + own[kMoved] * moved_us(plan, config.layer, size.size) +
+    return config.layer.phases() * own[kPhase] +
+           own[kMoved] * moved_us(plan, config.layer, size.size) +
            us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
   }
 
@@ -170,8 +170,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
     return expert_launch(plan, kernel, c.layer,
                          {ceil_div(c.gate_up_shape.n, c.gate_up.tile_n), c.gate_up.shared_bytes()},
-                         {ceil_div(c.down_shape.n, c.down.tile_n), c.down.shared_bytes()},
-                         size);
+                         {ceil_div(c.down_shape.n, c.down.tile_n), c.down.shared_bytes()}, size);
   }
 
   std::string describe(const PlannedKernel& kernel) const override {
@@ -228,7 +227,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     kernel.configuration = make_configuration(config);
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
-    kernel.phases = device::kMoePhases;
+    kernel.phases = config.layer.phases();
     kernel.starts_early = true;
     kernel.box_tokens = config.gate_up.box_tokens();
     kernel.arguments = {KernelArgument::kTokenMap, KernelArgument::kParameters,

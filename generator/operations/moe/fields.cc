@@ -1,4 +1,7 @@
 // The table of moe.
+#include <span>
+
+#include "experts/router.h"
 #include "generator/operations/moe/moe.h"
 #include "generator/spec/common_fields.h"
 
@@ -12,6 +15,8 @@ constexpr int kMostExperts = 1024;
 constexpr int kMostTopK = 32;
 constexpr std::int64_t kAllExperts[] = {0};
 constexpr std::int64_t kNoLimit[] = {0};
+constexpr std::int64_t kOneGroup[] = {0};
+constexpr Condition kNoLogits{"/routing/scores", std::span(kRouterScoresWords).first<1>()};
 
 constexpr auto kMoeShape = std::to_array<Field>({
     shape_field("the sizes of the layer"),
@@ -66,15 +71,71 @@ constexpr auto kMoeWeights = std::to_array<Field>({
      .doc = "how the experts' weights are quantised and stored"},
 });
 
-constexpr auto kMoeWork = std::to_array<Field>({
+constexpr auto kMoeRouting = std::to_array<Field>({
     {.pointer = "/routing",
      .kind = FieldKind::kObject,
-     .doc = "what is done with the router's choice of experts"},
+     .doc = "how experts are chosen, and what is done with the choice"},
+    {.pointer = "/routing/scores",
+     .kind = FieldKind::kWord,
+     .words = kRouterScoresWords,
+     .silent_default = true,
+     .slot = slot<&MoeSpec::router, &RouterSpec::scores>(),
+     .doc = "of the router's logits; none: a launch takes ids and weights"},
+    {.pointer = "/routing/logits_dtype",
+     .kind = FieldKind::kWord,
+     .words = kLogitsDTypeWords,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::logits>(),
+     .doc = "their type"},
+    {.pointer = "/routing/renormalize",
+     .kind = FieldKind::kBool,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::renormalize>(),
+     .doc = "a token's weights add up to 1"},
+    {.pointer = "/routing/scaling_factor",
+     .kind = FieldKind::kNumber,
+     .least = 1e-4,
+     .most = 1e4,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::scaling_factor>(),
+     .doc = "of all weights"},
+    {.pointer = "/routing/correction_bias",
+     .kind = FieldKind::kBool,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::correction_bias>(),
+     .doc = "FP32, added to scores for the choice alone"},
+    {.pointer = "/routing/expert_scales",
+     .kind = FieldKind::kBool,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::expert_scales>(),
+     .doc = "an FP32 factor for each expert (Gemma 4)"},
+    {.pointer = "/routing/groups",
+     .min = 1,
+     .max = device::RouterConfig::kMostGroups,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::groups>(),
+     .doc = "of neighbouring experts"},
+    {.pointer = "/routing/top_groups",
+     .min = 1,
+     .max = device::RouterConfig::kMostGroups,
+     .also = kOneGroup,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::top_groups>(),
+     .doc = "of a token; required with several groups"},
+    {.pointer = "/routing/group_score",
+     .kind = FieldKind::kWord,
+     .words = kGroupScoreWords,
+     .no_field_where = &kNoLogits,
+     .slot = slot<&MoeSpec::router, &RouterSpec::group_score>(),
+     .doc = "a group's best expert, or the sum of two"},
     {.pointer = "/routing/weight",
      .kind = FieldKind::kWord,
      .words = kRoutingWeightWords,
      .slot = slot<&MoeSpec::routing_weight>(),
      .doc = "what routing weights multiply: an expert's output or its input"},
+});
+
+constexpr auto kMoeWork = std::to_array<Field>({
     {.pointer = "/epilogue",
      .kind = FieldKind::kObject,
      .doc = "an expert is down(activation(gate_up(x))), with gates as in a gemm"},
@@ -104,12 +165,13 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .doc = "clamped_swiglu, which requires it: bound of gates and ups"},
 });
 
-constexpr auto kMoeFields = join_fields(
-    header_fields<kOp>("a layer of experts behind its router"), kMoeShape, kMoeWeights,
-    weight_fields<"/weight/gate_up", &MoeSpec::gate_up>("/activation/dtype",
-                                                        "of an expert's first product"),
-    weight_fields<"/weight/down", &MoeSpec::down>("/activation/dtype", "of the second"),
-    activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"), kMoeWork);
+constexpr auto kMoeFields =
+    join_fields(header_fields<kOp>("a layer of experts behind its router"), kMoeShape, kMoeWeights,
+                weight_fields<"/weight/gate_up", &MoeSpec::gate_up>("/activation/dtype",
+                                                                    "of an expert's first product"),
+                weight_fields<"/weight/down", &MoeSpec::down>("/activation/dtype", "of the second"),
+                activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"),
+                kMoeRouting, kMoeWork);
 
 }  // namespace
 

@@ -33,6 +33,38 @@ void check_experts(const MoeShape& shape, Problems& problems) {
   }
 }
 
+void check_router(const MoeSpec& spec, Problems& problems) {
+  const RouterSpec& router = spec.router;
+  if (!router.chooses()) return;
+  if (router.groups == 1) {
+    if (router.top_groups <= 1) return;
+    problems.push_back({"/routing/top_groups", "all experts are one group",
+                        std::to_string(router.top_groups), "0 or 1, or several groups", ""});
+    return;
+  }
+  const std::int64_t experts = spec.shape.experts;
+  if (experts % router.groups != 0) {
+    problems.push_back({"/routing/groups", "groups have the same number of experts",
+                        std::to_string(router.groups), "a divisor of " + std::to_string(experts),
+                        ""});
+    return;
+  }
+  const std::int64_t group = experts / router.groups;
+  if (router.group_score == GroupScore::kTopTwo && group < 2) {
+    problems.push_back({"/routing/group_score", "a group has one expert, and no second one",
+                        "\"top_two\"", "\"max\"", ""});
+  }
+  if (router.top_groups < 1 || router.top_groups > router.groups) {
+    problems.push_back({"/routing/top_groups", "a token has some of several groups",
+                        std::to_string(router.top_groups), "1 to " + std::to_string(router.groups),
+                        ""});
+  } else if (spec.shape.top_k > router.top_groups * group) {
+    problems.push_back({"/routing/top_groups", "a token's groups have fewer experts than it has",
+                        std::to_string(router.top_groups),
+                        "groups of at least " + std::to_string(spec.shape.top_k) + " experts", ""});
+  }
+}
+
 // Rows and places of launches are counted by 32-bit integers.
 void check_assignments(const MoeShape& shape, Problems& problems) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
@@ -65,6 +97,7 @@ std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::s
 std::vector<Problem> check_meaning(const MoeSpec& spec) {
   Problems problems;
   check_experts(spec.shape, problems);
+  check_router(spec, problems);
   check_assignments(spec.shape, problems);
   for (Problem& problem : as_moe_problems(check_meaning(gate_up_gemm(spec)), "/weight/gate_up")) {
     if (problem.pointer != "/shape/tokens") problems.push_back(std::move(problem));

@@ -12,6 +12,20 @@
 namespace heddle {
 namespace {
 
+std::string describe_router(const RouterSpec& router) {
+  std::string text = fmt::format(", chosen by {} of {} logits", to_string(router.scores),
+                                 to_string(router.logits));
+  if (router.correction_bias) text += " plus a bias";
+  if (router.groups > 1) {
+    text += fmt::format(", of {} of {} groups by {}", router.top_groups, router.groups,
+                        to_string(router.group_score));
+  }
+  if (router.renormalize) text += ", renormalized";
+  if (router.expert_scales) text += ", times each expert's scale";
+  if (router.scaling_factor != 1) text += fmt::format(", times {}", router.scaling_factor);
+  return text;
+}
+
 std::string describe_moe(const MoeSpec& spec) {
   const MoeShape& shape = spec.shape;
   const std::string function = spec.epilogue.activation == Activation::kNone
@@ -23,6 +37,7 @@ std::string describe_moe(const MoeSpec& spec) {
       spec.epilogue.gated ? "gates and ups" : "up", gate_up_gemm(spec).shape.n, shape.hidden);
   if (spec.epilogue.residual) text += " + residual";
   if (spec.routing_weight == RoutingWeight::kInput) text += ", by weights of X";
+  if (spec.router.chooses()) text += describe_router(spec.router);
   if (spec.local_experts() != shape.experts) {
     text += fmt::format(", experts {} to {}", shape.first_expert,
                         shape.first_expert + spec.local_experts() - 1);
@@ -37,6 +52,10 @@ class Moe final : public OperationOn<MoeSpec> {
     MoeSpec& moe = of(fields);
     if (moe.shape.first_expert + moe.shape.local_experts == moe.shape.experts) {
       moe.shape.local_experts = 0;
+    }
+    if (moe.router.groups == 1 && moe.router.top_groups <= 1) {
+      moe.router.top_groups = 0;
+      moe.router.group_score = GroupScore::kMax;
     }
   }
   void generalise(void* fields) const override {

@@ -10,13 +10,16 @@ from ._kernels import launch, parts
 from ._library import arguments_of, operator
 from ._specs import DTYPES, fields, most_rows
 
-_OF_EXPERTS = ("gate_up", "down", "gate_up_bias", "down_bias")
-_OF_TOKENS = ("ids", "weights", "residual")
+_OF_EXPERTS = (
+    "gate_up", "down", "gate_up_bias", "down_bias", "correction_bias", "expert_scales"
+)
+_OF_TOKENS = ("ids", "weights", "residual", "logits")
 
 
 def _arguments(rest: tuple[Any, ...]) -> dict[str, Any]:
     return arguments_of(
-        rest, "gate_up", "down", "ids", "weights", "spec", "gate_up_bias", "down_bias", "residual"
+        rest, "gate_up", "down", "ids", "weights", "spec", "gate_up_bias", "down_bias", "residual",
+        "logits", "correction_bias", "expert_scales",
     )
 
 
@@ -27,8 +30,9 @@ def _moe_fake(x: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 
 @operator(
-    "moe(Tensor x, Tensor gate_up, Tensor down, Tensor ids, Tensor weights, str spec,"
-    " Tensor? gate_up_bias=None, Tensor? down_bias=None, Tensor? residual=None) -> Tensor",
+    "moe(Tensor x, Tensor gate_up, Tensor down, Tensor? ids, Tensor? weights, str spec,"
+    " Tensor? gate_up_bias=None, Tensor? down_bias=None, Tensor? residual=None,"
+    " Tensor? logits=None, Tensor? correction_bias=None, Tensor? expert_scales=None) -> Tensor",
     _moe_fake,
 )
 def _moe(x: torch.Tensor, *rest: Any) -> torch.Tensor:
@@ -50,4 +54,5 @@ def _moe(x: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 moe = torch.ops.heddle.moe.default
 """Y[T, hidden] of a layer of experts: moe(x, gate_up, down, ids, weights, spec, gate_up_bias,
-down_bias, residual). ids and weights: [T, top_k], int32 and float32, of the router."""
+down_bias, residual, logits, correction_bias, expert_scales). ids and weights: [T, top_k], int32 and
+float32; None where the spec chooses by logits [T, experts]."""

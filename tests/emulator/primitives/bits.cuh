@@ -1,6 +1,8 @@
 // templates/primitives/bits.cuh in C++.
 #pragma once
 
+#include <bit>
+
 #include "primitives/types.cuh"
 #include "tests/emulator/cuda_words.h"
 
@@ -15,6 +17,8 @@ inline u32 lop3(u32 a, u32 b, u32 c) {
   }
   return d;
 }
+
+inline int lowest_bit(u32 value) { return std::countr_zero(value); }
 
 inline u32 prmt_by(u32 a, u32 b, u32 selector) {
   const u64 bytes = static_cast<u64>(b) << 32 | a;

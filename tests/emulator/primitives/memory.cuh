@@ -52,6 +52,9 @@ inline f32x4 load_global_floats_l2(const void* address) {
 inline u64 load_global_8_l2(const void* address) {
   return load_global_as<u64, emulator::load_global_l2>(address);
 }
+inline u32 load_global_2_l2(const void* address) {
+  return load_global_as<u16, emulator::load_global_l2>(address);
+}
 inline u32 load_global_4_l2(const void* address) {
   return load_global_as<u32, emulator::load_global_l2>(address);
 }

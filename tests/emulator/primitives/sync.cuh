@@ -1,6 +1,8 @@
 // templates/primitives/sync.cuh in C++: what the emulated kernels use of it.
 #pragma once
 
+#include <algorithm>
+
 #include "primitives/types.cuh"
 #include "tests/emulator/device.h"
 
@@ -47,6 +49,14 @@ inline int sum_of_lanes(int value) {
     int sum = 0;
     for (void* lane : lanes) sum += *static_cast<int*>(lane);
     for (void* lane : lanes) *static_cast<int*>(lane) = sum;
+  });
+  return value;
+}
+inline u32 max_of_lanes(u32 value) {
+  emulator::warp_together("redux.max", &value, [](const emulator::WarpArguments& lanes) {
+    u32 most = 0;
+    for (void* lane : lanes) most = std::max(most, *static_cast<u32*>(lane));
+    for (void* lane : lanes) *static_cast<u32*>(lane) = most;
   });
   return value;
 }

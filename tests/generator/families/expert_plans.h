@@ -47,6 +47,7 @@ inline std::vector<NamedLayer> expert_layers() {
   add("many experts", {.hidden = 2048, .intermediate = 768, .experts = 128, .top_k = 8});
   MoeSpec& mxfp4 = add("MXFP4", {.hidden = 2880, .intermediate = 2880, .experts = 32, .top_k = 4});
   mxfp4.activation = DType::kBf16;
+  mxfp4.router = {.scores = RouterScores::kSoftmax, .logits = DType::kBf16, .renormalize = true};
   mxfp4.gate_up.type = mxfp4.down.type = WeightType::kE2m1;
   mxfp4.gate_up.group_size = mxfp4.down.group_size = 32;
   mxfp4.gate_up.scale_dtype = mxfp4.down.scale_dtype = DType::kE8m0;
@@ -61,6 +62,13 @@ inline std::vector<NamedLayer> expert_layers() {
                                    .tokens_max = 65536,
                                    .first_expert = 96,
                                    .local_experts = 32});
+  shard.router = {.scores = RouterScores::kSigmoid,
+                  .renormalize = true,
+                  .scaling_factor = 2.5F,
+                  .correction_bias = true,
+                  .groups = 8,
+                  .top_groups = 4,
+                  .group_score = GroupScore::kTopTwo};
   shard.gate_up.bits = 3;
   shard.down.bits = 8;
   shard.down.zero_point = ZeroPoint::kInt;

@@ -18,6 +18,22 @@ namespace {
 using device::ceil_div;
 using device::MoePhase;
 
+// The phases of a kernel's launches.
+std::vector<MoePhase> phases_of(const device::ExpertLayer& layer) {
+  std::vector<MoePhase> phases;
+  for (int launch = 0; launch < layer.phases(); ++launch) phases.push_back(layer.phase(launch));
+  return phases;
+}
+
+// A choice comes first where there are logits.
+TEST(ExpertsLaunch, HasThePhasesThatTheLayerNeeds) {
+  using enum MoePhase;
+  device::ExpertLayer layer{};
+  EXPECT_EQ(phases_of(layer), (std::vector{kRoute, kGateUp, kDown, kSum}));
+  layer.router.scores = RouterScores::kSoftmax;
+  EXPECT_EQ(phases_of(layer), (std::vector{kChoose, kRoute, kGateUp, kDown, kSum}));
+}
+
 // A grid of no more blocks than are resident, or than there is work for; each is told its phase.
 TEST(ExpertsLaunch, LaunchesThePhasesInOrder) {
   for (const char* target : kExpertTargets) {
@@ -27,12 +43,13 @@ TEST(ExpertsLaunch, LaunchesThePhasesInOrder) {
         SCOPED_TRACE(fmt::format("{} on {}, {} tokens", name, target, tokens));
         const std::size_t index = plan.kernel_for(tokens);
         const PlannedKernel& kernel = plan.kernels[index];
-        ASSERT_EQ(kernel.phases, device::kMoePhases);
+        const std::vector<MoePhase> phases = phases_of(layer_of(kernel));
+        ASSERT_EQ(kernel.phases, static_cast<int>(phases.size()));
         for (int phase = 0; phase < kernel.phases; ++phase) {
           LaunchSize size{tokens};
           size.phase = phase;
           const KernelLaunch launch = plan.launch(index, size);
-          ASSERT_EQ(launch.schedule, phase);
+          ASSERT_EQ(launch.schedule, static_cast<int>(phases[static_cast<std::size_t>(phase)]));
           ASSERT_GE(launch.grid_x, 1U);
           ASSERT_EQ(launch.grid_y, 1U);
           ASSERT_EQ(launch.grid_z, 1U);
@@ -50,16 +67,21 @@ TEST(ExpertsLaunch, LaunchesThePhasesInOrder) {
 // One for each expert; and one token of one expert has no more tiles than rows of weights.
 TEST(ExpertsLaunch, LaunchesNoBlocksWithoutWork) {
   MoeSpec spec = small_expert_layer();
+  spec.router.scores = RouterScores::kSoftmax;
   const Plan plan = layer_plan(spec);
   const PlannedKernel& kernel = plan.kernels.front();
   const device::ExpertLayer& layer = layer_of(kernel);
+  const std::vector<MoePhase> phases = phases_of(layer);
   const MoeGemms gemms = moe_gemms(spec);
   constexpr std::int64_t kFewestTileRows = 16;
   for (int phase = 0; phase < kernel.phases; ++phase) {
     LaunchSize size{1};
     size.phase = phase;
     const auto blocks = static_cast<std::int64_t>(plan.launch(0, size).grid_x);
-    switch (static_cast<MoePhase>(phase)) {
+    switch (phases[static_cast<std::size_t>(phase)]) {
+      case MoePhase::kChoose:
+        EXPECT_EQ(blocks, 1);
+        break;
       case MoePhase::kRoute:
         EXPECT_EQ(blocks, layer.local_experts);
         break;
@@ -88,7 +110,9 @@ TEST(ExpertsLaunch, TheWorkspaceHasRoomForAll) {
       const std::int64_t rows = tokens * spec.shape.top_k;
       const struct {
         device::i64 offset, bytes;
-      } parts[] = {{c.tiles_offset(), c.kListOffset + 16 * c.most_tiles(tokens)},
+      } parts[] = {{c.router.ids_offset(), c.router.chooses() ? 4 * rows : 0},
+                   {c.router.weights_offset(rows), c.router.chooses() ? 4 * rows : 0},
+                   {c.tiles_offset(tokens), c.kListOffset + 16 * c.most_tiles(tokens)},
                    {c.assignments_offset(tokens), 4 * rows},
                    {c.rows_offset(tokens), 4 * rows},
                    {c.gathered_offset(tokens), c.gathers ? 2 * rows * spec.shape.hidden : 0},
@@ -96,6 +120,7 @@ TEST(ExpertsLaunch, TheWorkspaceHasRoomForAll) {
                    {c.outputs_offset(tokens), 4 * rows * spec.shape.hidden}};
       device::i64 end = device::Workspace::kCounterBytes;
       for (const auto& [offset, bytes] : parts) {
+        if (bytes == 0) continue;
         ASSERT_GE(offset, end);
         ASSERT_EQ(offset % 16, 0);
         end = offset + bytes;

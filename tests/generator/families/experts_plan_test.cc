@@ -122,6 +122,8 @@ TEST(ExpertsPlan, KernelsKnowTheLayer) {
       ASSERT_EQ(c.top_k, spec.shape.top_k);
       ASSERT_EQ(c.weighs_input, spec.routing_weight == RoutingWeight::kInput);
       ASSERT_EQ(c.residual, spec.epilogue.residual);
+      ASSERT_EQ(c.router.chooses(), spec.router.chooses());
+      ASSERT_EQ(c.router.experts, spec.router.chooses() ? spec.shape.experts : 0);
       // An expert's weights are those of a gemm, packed as an engine packs them.
       ASSERT_EQ(c.gate_up_bytes,
                 static_cast<device::i64>(weight_layout(gemms.gate_up).total_bytes));
@@ -153,11 +155,23 @@ TEST(ExpertsPlan, IsDescribed) {
   spec.shape.local_experts = 16;
   spec.routing_weight = RoutingWeight::kInput;
   spec.epilogue.residual = true;
+  spec.router = {.scores = RouterScores::kSigmoid,
+                 .logits = DType::kBf16,
+                 .renormalize = true,
+                 .scaling_factor = 2.5F,
+                 .correction_bias = true,
+                 .expert_scales = true,
+                 .groups = 4,
+                 .top_groups = 2,
+                 .group_score = GroupScore::kTopTwo};
   const Plan plan = layer_plan(spec);
   const std::string text = describe(plan);
   for (const char* part :
        {"Y[T, 1024] = sum over a token's 4 of 32 experts", "silu", "+ residual", "by weights of X",
-        "experts 8 to 23", "the rows of 16 experts", "workspace: "}) {
+        "experts 8 to 23",
+        "chosen by sigmoid of bf16 logits plus a bias, of 2 of 4 groups by top_two, renormalized, "
+        "times each expert's scale, times 2.5",
+        "launches: the choice of experts, the rows of 16 experts", "workspace: "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   const auto json = nlohmann::json::parse(plan_to_json(plan));

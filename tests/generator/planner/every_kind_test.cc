@@ -148,6 +148,30 @@ std::vector<Named> layers_of_experts() {
     spec.shape.first_expert = 8;
     spec.shape.local_experts = 8;
   });
+  add("scores", [](MoeSpec& spec) { spec.router.scores = RouterScores::kSoftmax; });
+  const auto add_router = [&](const char* what, void (*change)(RouterSpec&)) {
+    add(what, [=](MoeSpec& spec) {
+      spec.router.scores = RouterScores::kSigmoid;
+      change(spec.router);
+    });
+  };
+  add_router("other scores", [](RouterSpec&) {});
+  add_router("logits", [](RouterSpec& router) { router.logits = DType::kBf16; });
+  add_router("renormalize", [](RouterSpec& router) { router.renormalize = true; });
+  add_router("factor", [](RouterSpec& router) { router.scaling_factor = 2.5F; });
+  add_router("another factor", [](RouterSpec& router) { router.scaling_factor = 2.5000002F; });
+  add_router("correction", [](RouterSpec& router) { router.correction_bias = true; });
+  add_router("expert scales", [](RouterSpec& router) { router.expert_scales = true; });
+  add_router("groups", [](RouterSpec& router) { router.groups = router.top_groups = 2; });
+  add_router("more groups", [](RouterSpec& router) { router.groups = router.top_groups = 4; });
+  add_router("fewer of the groups", [](RouterSpec& router) {
+    router.groups = 4;
+    router.top_groups = 3;
+  });
+  add_router("two of a group", [](RouterSpec& router) {
+    router.groups = router.top_groups = 2;
+    router.group_score = GroupScore::kTopTwo;
+  });
   add("input", [](MoeSpec& spec) { spec.routing_weight = RoutingWeight::kInput; });
   add("bias", [](MoeSpec& spec) { spec.epilogue.bias = true; });
   add("residual", [](MoeSpec& spec) { spec.epilogue.residual = true; });

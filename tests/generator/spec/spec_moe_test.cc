@@ -62,6 +62,71 @@ TEST(SpecMoe, ReadsEachWeight) {
   EXPECT_EQ(Spec::from_moe(moe).canonical_json(), canonical);
 }
 
+// Where there are logits, all that is done with them is written; without them there is nothing.
+TEST(SpecMoe, ReadsHowExpertsAreChosen) {
+  const auto with = [](const std::string& routing) {
+    MoeText text;
+    text.more = R"(,"routing":{)" + routing + "}";
+    return Spec::parse(text.json());
+  };
+  const auto has = [](const Spec& spec, const std::string& routing) {
+    return spec.canonical_json().find(R"("routing":{)" + routing + R"(,"weight":"output"})") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(has(with(R"("scores":"softmax")"),
+                  R"("scores":"softmax","logits_dtype":"fp32","renormalize":false,)"
+                  R"("scaling_factor":1,"correction_bias":false,"expert_scales":false,)"
+                  R"("groups":1,"top_groups":0,"group_score":"max")"))
+      << with(R"("scores":"softmax")").canonical_json();
+  const Spec all = with(R"("group_score":"top_two","top_groups":2,"groups":4,"expert_scales":true,)"
+                        R"("correction_bias":true,"scaling_factor":2.5,"renormalize":true,)"
+                        R"("logits_dtype":"bf16","scores":"sqrt_softplus")");
+  const RouterSpec& router = all.moe().router;
+  EXPECT_EQ(router.scores, RouterScores::kSqrtSoftplus);
+  EXPECT_EQ(router.logits, DType::kBf16);
+  EXPECT_TRUE(router.renormalize);
+  EXPECT_EQ(router.scaling_factor, 2.5F);
+  EXPECT_TRUE(router.correction_bias);
+  EXPECT_TRUE(router.expert_scales);
+  EXPECT_EQ(router.groups, 4);
+  EXPECT_EQ(router.top_groups, 2);
+  EXPECT_EQ(router.group_score, GroupScore::kTopTwo);
+  EXPECT_EQ(Spec::parse(all.canonical_json()).canonical_json(), all.canonical_json());
+  EXPECT_EQ(Spec::from_moe(all.moe()).canonical_json(), all.canonical_json());
+  // One group is none, however it was said; and so are no logits.
+  EXPECT_EQ(with(R"("scores":"sigmoid","groups":1,"top_groups":1,"group_score":"top_two")")
+                .canonical_json(),
+            with(R"("scores":"sigmoid")").canonical_json());
+  EXPECT_EQ(with(R"("scores":"none")").canonical_json(),
+            Spec::parse(MoeText().json()).canonical_json());
+}
+
+TEST(SpecMoe, RefusesAChoiceWithoutLogits) {
+  for (const char* member :
+       {R"("logits_dtype":"fp32")", R"("renormalize":true)", R"("scaling_factor":2)",
+        R"("correction_bias":true)", R"("expert_scales":true)", R"("groups":2)",
+        R"("top_groups":1)", R"("group_score":"max")"}) {
+    for (const std::string& routing :
+         {std::string(member), R"("scores":"none",)" + std::string(member),
+          std::string(member) + R"(,"scores":"none")"}) {
+      MoeText text;
+      text.more = R"(,"routing":{)" + routing + "}";
+      const Problem problem = parse_error(text.json()).problems().at(0);
+      const std::string name(member + 1, std::string(member).find('"', 1) - 1);
+      EXPECT_EQ(problem.pointer, "/routing/" + name);
+      EXPECT_EQ(problem.message, R"(there is none where /routing/scores is "none")");
+    }
+  }
+  MoeSpec spec = Spec::parse(MoeText().json()).moe();
+  spec.router.renormalize = true;
+  try {
+    Spec::from_moe(spec);
+    FAIL() << "nothing would be renormalised";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems().at(0).pointer, "/routing/renormalize");
+  }
+}
+
 // All experts from the first on are all that follow it, whichever way it was said.
 TEST(SpecMoe, SameExpertsSameText) {
   const auto canonical = [](const std::string& shape) {
@@ -109,6 +174,12 @@ TEST(SpecMoe, RefusesUnknownFieldsAndValues) {
   for (const auto& [more, pointer] :
        {P{R"(,"routing":{"weight":"both"})", "/routing/weight"},
         P{R"(,"routing":{"logits":true})", "/routing/logits"},
+        P{R"(,"routing":{"scores":"tanh"})", "/routing/scores"},
+        P{R"(,"routing":{"scores":"sigmoid","logits_dtype":"int8"})", "/routing/logits_dtype"},
+        P{R"(,"routing":{"scores":"sigmoid","scaling_factor":0})", "/routing/scaling_factor"},
+        P{R"(,"routing":{"scores":"sigmoid","scaling_factor":-1})", "/routing/scaling_factor"},
+        P{R"(,"routing":{"scores":"sigmoid","groups":33})", "/routing/groups"},
+        P{R"(,"routing":{"scores":"sigmoid","group_score":"sum"})", "/routing/group_score"},
         P{R"(,"output":{"dtype":"fp16"})", "/output"}, P{R"(,"path":"ampere")", "/path"},
         P{R"(,"tile":{"m":64})", "/tile"},
         P{R"(,"epilogue":{"pre_scale":true})", "/epilogue/pre_scale"}}) {
@@ -129,6 +200,14 @@ TEST(SpecMoe, RefusesUnknownFieldsAndValues) {
       R"("weight":{"down":{"bits":4}},"activation":{"dtype":"fp16"}})");
   EXPECT_EQ(missing.problems().at(0).pointer, "/weight/gate_up");
   EXPECT_EQ(missing.problems().at(0).message, "the field is required");
+}
+
+RouterSpec groups(std::int64_t count, std::int64_t top, GroupScore score) {
+  RouterSpec router{.scores = RouterScores::kSigmoid};
+  router.groups = count;
+  router.top_groups = top;
+  router.group_score = score;
+  return router;
 }
 
 MoeSpec valid() { return Spec::parse(MoeText().json()).moe(); }
@@ -162,6 +241,29 @@ TEST(SpecMoe, RefusesWhatDoesNotGoTogether) {
        [](MoeSpec& s) { s.shape.tokens_max = (std::int64_t{1} << 29) + 1; },
        {"/shape/tokens/1"}},
       {"the most assignments", [](MoeSpec& s) { s.shape.tokens_max = std::int64_t{1} << 29; }, {}},
+      {"groups", [](MoeSpec& s) { s.router = groups(4, 2, GroupScore::kTopTwo); }, {}},
+      {"as many groups as experts",
+       [](MoeSpec& s) { s.router = groups(8, 2, GroupScore::kMax); },
+       {}},
+      {"all groups", [](MoeSpec& s) { s.router = groups(2, 2, GroupScore::kMax); }, {}},
+      {"uneven groups",
+       [](MoeSpec& s) { s.router = groups(3, 2, GroupScore::kMax); },
+       {"/routing/groups"}},
+      {"groups without their number",
+       [](MoeSpec& s) { s.router = groups(4, 0, GroupScore::kMax); },
+       {"/routing/top_groups"}},
+      {"more groups than there are",
+       [](MoeSpec& s) { s.router = groups(4, 5, GroupScore::kMax); },
+       {"/routing/top_groups"}},
+      {"several of one group",
+       [](MoeSpec& s) { s.router = groups(1, 2, GroupScore::kMax); },
+       {"/routing/top_groups"}},
+      {"groups of too few experts",
+       [](MoeSpec& s) { s.router = groups(8, 1, GroupScore::kMax); },
+       {"/routing/top_groups"}},
+      {"two of one expert",
+       [](MoeSpec& s) { s.router = groups(8, 4, GroupScore::kTopTwo); },
+       {"/routing/group_score"}},
       {"a clamped function without its limit",
        [](MoeSpec& s) {
          s.epilogue.gated = true;

@@ -10,6 +10,15 @@ static const char kMoe[] =
     "\"down\":{\"bits\":4}},\"activation\":{\"dtype\":\"fp16\"},\"epilogue\":{\"bias\":true,"
     "\"activation\":\"silu\",\"gated\":true,\"residual\":true}}";
 
+/* The same experts, chosen by BF16 logits. */
+static const char kRouted[] =
+    "{\"heddle\":1,\"op\":\"moe\",\"shape\":{\"hidden\":256,\"intermediate\":128,\"experts\":8,"
+    "\"top_k\":2,\"tokens\":[1,8]},\"weight\":{\"gate_up\":{\"bits\":4},\"down\":{\"bits\":4}},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"routing\":{\"scores\":\"sigmoid\",\"logits_dtype\":"
+    "\"bf16\","
+    "\"renormalize\":true,\"correction_bias\":true,\"expert_scales\":true},"
+    "\"epilogue\":{\"activation\":\"silu\",\"gated\":true}}";
+
 enum { kTokens = 3, kExperts = 5, kHidden = 256, kRows = 2 * 128, kTopK = 2 };
 
 #define REFUSED(change, code)                                                   \
@@ -43,6 +52,40 @@ static void test_gemms(size_t* gate_up_bytes, size_t* down_bytes) {
   CHECK(gate_up == NULL && down == NULL);
   CHECK_CODE(heddle_packed_bytes(SPEC(kMoe), &bytes), HEDDLE_ERROR_USAGE, "api.op");
   CHECK(strstr(heddle_error_message(), "heddle_moe_gemms()") != NULL);
+}
+
+static void test_logits(heddle_runtime* runtime, size_t gate_up, size_t down) {
+  heddle_kernel* moe = NULL;
+  heddle_moe_args args;
+  size_t workspace = 0;
+  MUST(heddle_kernel_create(runtime, SPEC(kRouted), NULL, &moe) == HEDDLE_OK);
+  CHECK(heddle_kernel_workspace_bytes(moe, kTokens, &workspace) == HEDDLE_OK);
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.tokens = kTokens;
+  args.x = input(0x10000, kTokens * kHidden * 2);
+  args.gate_up = input(0x100000, 8 * gate_up);
+  args.down = input(0x200000, 8 * down);
+  args.y = output(0x40000, kTokens * kHidden * 2);
+  args.workspace = output(0x300000, workspace);
+  args.logits = input(0x20002, kTokens * 8 * 2);
+  args.correction_bias = input(0x30004, 8 * 4);
+  args.expert_scales = input(0x31004, 8 * 4);
+  CHECK(heddle_launch_moe(moe, &args, NULL) == HEDDLE_OK);
+  args.chosen_ids = output(0x50004, kTokens * kTopK * 4);
+  args.chosen_weights = output(0x60004, kTokens * kTopK * 4);
+  CHECK(heddle_launch_moe(moe, &args, NULL) == HEDDLE_OK);
+  REFUSED(logits.bytes -= 1, "launch.too_small");
+  REFUSED(correction_bias.bytes -= 1, "launch.too_small");
+  REFUSED(expert_scales.bytes -= 1, "launch.too_small");
+  REFUSED(chosen_ids.bytes -= 1, "launch.too_small");
+  REFUSED(chosen_weights.bytes -= 1, "launch.too_small");
+  REFUSED(workspace.bytes -= 1, "launch.workspace");
+  REFUSED(logits.data = NULL, "launch.missing");
+  REFUSED(correction_bias.data = NULL, "launch.missing");
+  REFUSED(ids = args.logits, "launch.unexpected");
+  REFUSED(chosen_weights = args.chosen_ids, "launch.overlap");
+  heddle_kernel_destroy(moe);
 }
 
 void test_moe(heddle_runtime* runtime, heddle_kernel* gemm) {
@@ -85,6 +128,8 @@ void test_moe(heddle_runtime* runtime, heddle_kernel* gemm) {
   REFUSED(residual.data = NULL, "launch.missing");
   REFUSED(ids.data = address(0x20002), "launch.misaligned");
   REFUSED(gate_up.data = address(0x100008), "launch.misaligned");
+  REFUSED(logits = args.x, "launch.unexpected");
+  REFUSED(chosen_ids = args.y, "launch.unexpected");
   REFUSED(tokens = 9, "launch.m");
   REFUSED(tokens = -1, "launch.m");
   /* Y may be X or the residual. */
@@ -92,6 +137,7 @@ void test_moe(heddle_runtime* runtime, heddle_kernel* gemm) {
   CHECK(heddle_launch_moe(moe, &args, NULL) == HEDDLE_OK);
   args.y.data = address(0x70000);
   CHECK(heddle_launch_moe(moe, &args, NULL) == HEDDLE_OK);
+  test_logits(runtime, gate_up, down);
   args.tokens = 0;
   args.x.bytes = args.y.bytes = args.ids.bytes = args.weights.bytes = 0;
   CHECK(heddle_launch_moe(moe, &args, NULL) == HEDDLE_OK);

@@ -344,6 +344,28 @@ TEST_F(CApiPlanLaunch, OfAMoe) {
   expect_parameters(parameters_of(plan_, args, heddle_moe_parameters), sizeof(int));
 }
 
+// One launch more, ahead of the others, which find its choice in the workspace.
+TEST_F(CApiPlanLaunch, OfAMoeWithLogits) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
+       R"("tokens":[1,8]},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},)"
+       R"("activation":{"dtype":"fp16"},"routing":{"scores":"softmax","renormalize":true},)"
+       R"("epilogue":{"activation":"silu","gated":true}})");
+  heddle_moe_args args = {};
+  args.struct_size = sizeof args;
+  args.tokens = 5;
+  args.x = in(0x100000);
+  args.gate_up = in(0x200000);
+  args.down = in(0x300000);
+  args.logits = in(0x400000);
+  args.y = out(0x600000);
+  ask(size_of(5), kernel_of_size(5));
+  args.workspace = {testing::memory(0x700000).data, workspace_bytes()};
+  ASSERT_EQ(heddle_launch_moe(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
+  expect_told();
+  expect_parameters(parameters_of(plan_, args, heddle_moe_parameters), sizeof(int));
+}
+
 TEST_F(CApiPlanLaunch, OfWeights) {
   const testing::EngineContext context;
   make(testing::dequantize_spec().canonical_json());

@@ -37,13 +37,26 @@ std::vector<MoeSpec> every_layer() {
       kBf16);
   MoeSpec& clamped = add({.hidden = 2880, .intermediate = 2880, .experts = 32, .top_k = 4}, kBf16,
                          WeightType::kE2m1, 4, 32, kE8m0);
+  clamped.router = {.scores = RouterScores::kSoftmax, .logits = kBf16, .renormalize = true};
   clamped.epilogue = {
       .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 7};
   MoeSpec& nvfp4 = add({.hidden = 4096, .intermediate = 1536, .experts = 128, .top_k = 8}, kFp16,
                        WeightType::kE2m1, 4, 16, kE4m3);
   nvfp4.gate_up.tensor_scale = nvfp4.down.tensor_scale = true;
-  add({.hidden = 7168, .intermediate = 2048, .experts = 256, .top_k = 8, .local_experts = 32},
-      kBf16, WeightType::kE4m3, 8, kPerChannel, kFp32);
+  MoeSpec& groups =
+      add({.hidden = 7168, .intermediate = 2048, .experts = 256, .top_k = 8, .local_experts = 32},
+          kBf16, WeightType::kE4m3, 8, kPerChannel, kFp32);
+  groups.router = {.scores = RouterScores::kSigmoid,
+                   .renormalize = true,
+                   .scaling_factor = 2.5F,
+                   .correction_bias = true,
+                   .groups = 8,
+                   .top_groups = 4,
+                   .group_score = GroupScore::kTopTwo};
+  // As many as there may be, of which a lane has 32.
+  MoeSpec& many = add({.hidden = 1056, .intermediate = 416, .experts = 1024, .top_k = 32}, kBf16,
+                      kUint, 4, 32, kBf16);
+  many.router = {.scores = RouterScores::kSqrtSoftplus, .logits = kFp16, .correction_bias = true};
   MoeSpec& zeros = add(small, kFp16, kUint, 4, 32, kFp16);
   zeros.gate_up.zero_point = zeros.down.zero_point = ZeroPoint::kInt;
   zeros.routing_weight = RoutingWeight::kInput;

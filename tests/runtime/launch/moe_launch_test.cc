@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "experts/router.h"
 #include "tests/runtime/launch/launch_refusals.h"
 #include "tests/runtime/launch_size_checks.h"
 
@@ -43,6 +44,29 @@ MoeArgs plain_args() {
   args.y = memory(0x60000000);
   args.workspace = memory(0xa0000000);
   args.tokens = 3;
+  return args;
+}
+
+// Of a layer that chooses experts by BF16 logits, with all that a router may have.
+const Plan& choosing_layer() {
+  static const Plan plan = [] {
+    MoeSpec spec;
+    spec.shape = {.hidden = 256, .intermediate = 128, .experts = 8, .top_k = 2, .tokens_max = 100};
+    spec.router = {.scores = RouterScores::kSigmoid,
+                   .logits = DType::kBf16,
+                   .correction_bias = true,
+                   .expert_scales = true};
+    return resolve(Spec::from_moe(spec), target_from_name("h200"));
+  }();
+  return plan;
+}
+
+MoeArgs choosing_args() {
+  MoeArgs args = plain_args();
+  args.ids = args.weights = {};
+  args.logits = memory(0x40000002);
+  args.correction_bias = memory(0x50000004);
+  args.expert_scales = memory(0x58000004);
   return args;
 }
 
@@ -90,6 +114,99 @@ TEST(MoeLaunch, WantsItsPointers) {
     args.*input = memory(0xb0000000);
     EXPECT_EQ(layer_refusal(plain, args), "launch.unexpected");
   }
+}
+
+TEST(MoeLaunch, WantsLogitsOrChoices) {
+  const auto refused = [](const std::function<void(MoeArgs&)>& change) {
+    MoeArgs args = choosing_args();
+    change(args);
+    return layer_refusal(choosing_layer(), args);
+  };
+  EXPECT_EQ(refused([](auto&) {}), "");
+  for (DeviceInput MoeArgs::*const input :
+       {&MoeArgs::logits, &MoeArgs::correction_bias, &MoeArgs::expert_scales}) {
+    EXPECT_EQ(refused([&](auto& a) { a.*input = {}; }), "launch.missing");
+    EXPECT_EQ(refused([&](auto& a) { a.*input = memory(0xb0000001); }), "launch.misaligned");
+    EXPECT_EQ(refused([&](auto& a) { a.*input = memory(0xb0000002); }),
+              input == &MoeArgs::logits ? "" : "launch.misaligned");
+    // Of a layer that is given a choice.
+    EXPECT_EQ(of_layer([&](auto& a) { a.*input = memory(0xb0000000); }), "launch.unexpected");
+  }
+  for (DeviceInput MoeArgs::*const input : {&MoeArgs::ids, &MoeArgs::weights}) {
+    EXPECT_EQ(refused([&](auto& a) { a.*input = memory(0xb0000000); }), "launch.unexpected");
+  }
+  for (DeviceOutput MoeArgs::*const output : {&MoeArgs::chosen_ids, &MoeArgs::chosen_weights}) {
+    EXPECT_EQ(refused([&](auto& a) { a.*output = memory(0xb0000004); }), "");
+    EXPECT_EQ(refused([&](auto& a) { a.*output = memory(0xb0000002); }), "launch.misaligned");
+    EXPECT_EQ(of_layer([&](auto& a) { a.*output = memory(0xb0000004); }), "launch.unexpected");
+  }
+}
+
+TEST(MoeLaunch, WantsAllBytesOfAChoice) {
+  const Plan& plan = choosing_layer();
+  MoeArgs args = choosing_args();
+  args.logits.bytes = 3 * 8 * 2;
+  args.correction_bias.bytes = args.expert_scales.bytes = 8 * 4;
+  args.chosen_ids = memory(0xb0000000, 3 * 2 * 4);
+  args.chosen_weights = memory(0xb1000000, 3 * 2 * 4);
+  const std::size_t workspace = plan.workspace_bytes(3);
+  expect_each_is_needed([&] { validate(plan, workspace, args); },
+                        {{"logits", &args.logits.bytes},
+                         {"correction_bias", &args.correction_bias.bytes},
+                         {"expert_scales", &args.expert_scales.bytes},
+                         {"chosen_ids", &args.chosen_ids.bytes},
+                         {"chosen_weights", &args.chosen_weights.bytes}});
+}
+
+// All that is written has a place of its own.
+TEST(MoeLaunch, KeepsChoicesApart) {
+  const auto refused = [](const std::function<void(MoeArgs&)>& change) {
+    MoeArgs args = choosing_args();
+    args.chosen_ids = memory(0xb0000000);
+    args.chosen_weights = memory(0xb0000000 + 3 * 2 * 4);
+    change(args);
+    return layer_refusal(choosing_layer(), args);
+  };
+  EXPECT_EQ(refused([](auto&) {}), "") << "one behind the other";
+  EXPECT_EQ(refused([](auto& a) { a.chosen_weights = memory(0xb0000014); }), "launch.overlap");
+  for (DeviceOutput MoeArgs::*const output : {&MoeArgs::chosen_ids, &MoeArgs::chosen_weights}) {
+    EXPECT_EQ(refused([&](auto& a) { a.*output = memory(0xa0000100); }), "launch.overlap");
+    EXPECT_EQ(refused([&](auto& a) { a.*output = memory(0x60000004); }), "launch.overlap");
+    EXPECT_EQ(refused([&](auto& a) { a.*output = memory(0x10000004); }), "launch.overlap");
+    for (DeviceInput MoeArgs::*const input :
+         {&MoeArgs::logits, &MoeArgs::correction_bias, &MoeArgs::expert_scales}) {
+      EXPECT_EQ(refused([&](auto& a) { a.*input = a.*output; }), "launch.overlap");
+    }
+  }
+  for (DeviceInput MoeArgs::*const input :
+       {&MoeArgs::logits, &MoeArgs::correction_bias, &MoeArgs::expert_scales}) {
+    EXPECT_EQ(refused([&](auto& a) { a.*input = memory(0x60000000); }), "launch.overlap");
+    EXPECT_EQ(refused([&](auto& a) { a.*input = memory(0xa0000100); }), "launch.overlap");
+  }
+}
+
+// The launches behind the choice find it where it is written: at its caller's, or in the workspace.
+TEST(MoeLaunch, GivesTheKernelThePlaceOfItsChoice) {
+  const MoeSpec& spec = choosing_layer().spec.moe();
+  MoeArgs args = choosing_args();
+  const MoeParameters kept = moe_parameters(spec, args);
+  EXPECT_EQ(kept.logits, args.logits.data);
+  EXPECT_EQ(kept.correction_bias, args.correction_bias.data);
+  EXPECT_EQ(kept.expert_scales, args.expert_scales.data);
+  const auto* const workspace = static_cast<const unsigned char*>(args.workspace.data);
+  EXPECT_EQ(reinterpret_cast<const unsigned char*>(kept.ids),
+            workspace + device::RouterConfig::ids_offset());
+  EXPECT_EQ(reinterpret_cast<const unsigned char*>(kept.routing_weights),
+            workspace + device::RouterConfig::weights_offset(3 * 2));
+  EXPECT_EQ(kept.chosen_ids, kept.ids);
+  EXPECT_EQ(kept.chosen_weights, kept.routing_weights);
+  args.chosen_ids = memory(0xb0000000);
+  args.chosen_weights = memory(0xb1000000);
+  const MoeParameters told = moe_parameters(spec, args);
+  EXPECT_EQ(told.ids, args.chosen_ids.data);
+  EXPECT_EQ(told.chosen_ids, args.chosen_ids.data);
+  EXPECT_EQ(told.routing_weights, args.chosen_weights.data);
+  EXPECT_EQ(told.chosen_weights, args.chosen_weights.data);
 }
 
 TEST(MoeLaunch, WantsTokensThatAreServed) {
@@ -153,7 +270,7 @@ TEST(MoeLaunch, SaysWhatMayBeInOnePlace) {
 
 TEST(MoeLaunch, GivesTheKernelAllOfIt) {
   const MoeArgs args = full_args();
-  const MoeParameters parameters = moe_parameters(args);
+  const MoeParameters parameters = moe_parameters(full_layer().spec.moe(), args);
   EXPECT_EQ(parameters.x, args.x.data);
   EXPECT_EQ(parameters.gate_up, args.gate_up.data);
   EXPECT_EQ(parameters.down, args.down.data);
@@ -164,6 +281,8 @@ TEST(MoeLaunch, GivesTheKernelAllOfIt) {
   EXPECT_EQ(parameters.residual, args.residual.data);
   EXPECT_EQ(parameters.y, args.y.data);
   EXPECT_EQ(parameters.workspace, args.workspace.data);
+  EXPECT_EQ(parameters.chosen_ids, nullptr);
+  EXPECT_EQ(parameters.chosen_weights, nullptr);
   EXPECT_EQ(parameters.tokens, 3);
 }
 

@@ -197,7 +197,11 @@ TEST_F(PrepareFirstTest, RangesThatNoSpecHasAreRefusedByName) {
   MoeSpec layer;
   layer.shape = {.hidden = 256, .intermediate = 128, .experts = 8, .top_k = 2, .tokens_max = 50};
   std::string of_layer;
-  EXPECT_EQ(code_of([&] { runtime_->prepare({Spec::from_moe(layer)}, {{51, 60}}); }, &of_layer),
+  EXPECT_EQ(code_of(
+                [&] {
+                  runtime_->prepare({Spec::from_moe(layer)}, {{51, 60}});
+                },
+                &of_layer),
             "runtime.urgent");
   EXPECT_NE(of_layer.find("specs[0]: /shape/tokens: the urgent range 51 to 60"), std::string::npos)
       << of_layer;

@@ -66,6 +66,7 @@ void check_first(const std::vector<BuiltOperation>& operations, const MRange& ur
     all = {std::min(all.min, m.min), std::max(all.max, m.max)};
   }
   std::vector<Problem> problems;
+  problems.reserve(served.size());
   for (const auto& [pointer, all] : served) {
     problems.push_back({std::string(pointer), "--first has no number of tokens of any spec",
                         fmt::format("{} to {}", urgent.min, urgent.max),

@@ -22,6 +22,12 @@ LAYERS = {"Mixtral 8x7B W4": MIXTRAL,
           "Qwen3-30B-A3B W4": example("moe-qwen3-30b"),
           "gpt-oss-20b MXFP4": example("moe-gpt-oss-20b")}
 
+# The routers of two of them: what follows on the logits is timed, too.
+ROUTINGS = {"Qwen3-30B-A3B W4": {"scores": "softmax", "renormalize": True},
+            "gpt-oss-20b MXFP4": {"scores": "softmax", "renormalize": True, "logits_dtype": "bf16"}}
+ROUTED_TOKENS = (1, 8, 64)
+MOST_US_MORE = 2  # than the same layer takes that is given ids and weights, on an H200
+
 # Times the floor on an H200, at TOKENS.
 H200 = {"Mixtral 8x7B W4": (1.10, 1.08, 1.16, 1.31, 1.36, 1.20),
         "Qwen3-30B-A3B W4": (1.46, 1.18, 1.11, 1.14, 1.23, 1.43),

@@ -93,18 +93,17 @@ class MoeBench {
     while (gate_up_.size() < copies) add_copy();
     MoeTiming timing;
     Hits& mean = timing.mean;
-    std::vector<DeviceBuffer> ids;
-    std::vector<DeviceBuffer> weights;
+    std::vector<DeviceChoices> all;
     for (std::size_t i = 0; i < copies; ++i) {
       const RouterChoices drawn = choices(tokens, i);
       const Hits hits = hits_of(spec_, drawn, device_, read_tb_per_s_);
       mean.experts += hits.experts / static_cast<double>(copies);
       mean.bytes += hits.bytes / static_cast<double>(copies);
       mean.floor_us += hits.floor_us / static_cast<double>(copies);
-      ids.push_back(to_device(drawn.ids, stream_));
-      weights.push_back(to_device(drawn.weights, stream_));
+      all.emplace_back(spec_, drawn, stream_);
     }
-    timing.us = time_launches(kernel, tokens, ids, weights);
+    stream_.synchronize();
+    timing.us = time_launches(kernel, tokens, all);
     return timing;
   }
 
@@ -129,8 +128,7 @@ class MoeBench {
   }
 
   double time_launches(const MoeKernel& kernel, std::int64_t tokens,
-                       const std::vector<DeviceBuffer>& ids,
-                       const std::vector<DeviceBuffer>& weights) {
+                       const std::vector<DeviceChoices>& choices) {
     const std::size_t row_bytes = as_size(2 * tokens * spec_.shape.hidden);
     DeviceBuffer x(row_bytes);
     helpers_.fill_normal(x.get(), row_bytes / 2, kBenchSeed, 1, spec_.activation, stream_);
@@ -150,8 +148,7 @@ class MoeBench {
       args.x = x.memory();
       args.gate_up = turn_of(gate_up_, turn).memory();
       args.down = turn_of(down_, turn).memory();
-      args.ids = turn_of(ids, turn).memory();
-      args.weights = turn_of(weights, turn).memory();
+      turn_of(choices, turn).give(&args);
       if (spec_.epilogue.bias) {
         args.gate_up_bias = gate_up_bias.memory();
         args.down_bias = down_bias.memory();
@@ -162,7 +159,7 @@ class MoeBench {
       args.tokens = tokens;
       kernel.launch(args, stream_.get());
     };
-    return time_in_graph(stream_, static_cast<int>(ids.size()), options_.budget, launch);
+    return time_in_graph(stream_, static_cast<int>(choices.size()), options_.budget, launch);
   }
 
   OwnedStream stream_;

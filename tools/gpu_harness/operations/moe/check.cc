@@ -19,24 +19,32 @@ namespace {
 
 class MoeLaunch : public CheckedLaunch {
  public:
+  // tells_choice: the launch also writes ids and weights for its caller.
   MoeLaunch(const MoeKernel& kernel, const MoeProblem& problem, const MoeWeights& weights,
-            const HelperKernels& helpers, const OwnedStream& stream)
+            const HelperKernels& helpers, bool tells_choice, const OwnedStream& stream)
       : kernel_(kernel),
         spec_(kernel.plan().spec.moe()),
         problem_(problem),
         weights_(weights),
         helpers_(helpers),
+        tells_choice_(tells_choice),
         x_(to_device(problem.x, stream)),
-        ids_(to_device(problem.choices.ids, stream)),
-        routing_weights_(to_device(problem.choices.weights, stream)),
+        choices_(spec_, problem.choices, stream),
         gate_up_bias_(to_device(problem.gate_up_bias, stream)),
         down_bias_(to_device(problem.down_bias, stream)),
         residual_(to_device(problem.residual, stream)),
         y_(2 * problem.x.size()),
-        workspace_(kernel.workspace_bytes(problem.tokens)) {}
+        workspace_(kernel.workspace_bytes(problem.tokens)),
+        chosen_ids_(4 * problem.choices.ids.size()),
+        chosen_weights_(4 * problem.choices.ids.size()) {}
 
   std::vector<Output> outputs() override {
-    return {{&y_, y_.bytes()}, {&workspace_, workspace_.bytes()}};
+    std::vector<Output> outputs = {{&y_, y_.bytes()}, {&workspace_, workspace_.bytes()}};
+    if (tells_choice_) {
+      outputs.push_back({&chosen_ids_, chosen_ids_.bytes()});
+      outputs.push_back({&chosen_weights_, chosen_weights_.bytes()});
+    }
+    return outputs;
   }
   std::vector<unsigned char> poisons() const override { return {kNanByte, kGuardByte}; }
   void restore(const OwnedStream&) override {}
@@ -45,8 +53,11 @@ class MoeLaunch : public CheckedLaunch {
     args.x = x_.memory();
     args.gate_up = weights_.gate_up();
     args.down = weights_.down();
-    args.ids = ids_.memory();
-    args.weights = routing_weights_.memory();
+    choices_.give(&args);
+    if (tells_choice_) {
+      args.chosen_ids = chosen_ids_.memory();
+      args.chosen_weights = chosen_weights_.memory();
+    }
     args.gate_up_bias = gate_up_bias_.memory();
     args.down_bias = down_bias_.memory();
     args.residual = residual_.memory();
@@ -70,16 +81,38 @@ class MoeLaunch : public CheckedLaunch {
     }
     const double error = size > 0 ? std::sqrt(wrong / size) : std::sqrt(wrong);
     if (!(error <= check->error)) check->error = error;
+    if (tells_choice_) compare_choice(written[2], written[3], check);
   }
 
  private:
+  // Ids exactly, weights but for what the instructions that approximate functions lack.
+  void compare_choice(const std::vector<std::uint8_t>& ids,
+                      const std::vector<std::uint8_t>& weights, Check* check) const {
+    constexpr float kLimit = 1e-5F;
+    const RouterChoices& expected = problem_.choices;
+    for (std::size_t i = 0; i < expected.ids.size(); ++i) {
+      std::int32_t id = 0;
+      float weight = 0;
+      std::memcpy(&id, ids.data() + 4 * i, sizeof id);
+      std::memcpy(&weight, weights.data() + 4 * i, sizeof weight);
+      const bool is_near =
+          std::abs(weight - expected.weights[i]) <= kLimit * std::abs(expected.weights[i]);
+      if ((id == expected.ids[i] && is_near) || !check->wrong.empty()) continue;
+      check->wrong = fmt::format("choice {} is expert {} with weight {}, not {} with {}", i, id,
+                                 weight, expected.ids[i], expected.weights[i]);
+    }
+  }
+
   const MoeKernel& kernel_;
   const MoeSpec& spec_;
   const MoeProblem& problem_;
   const MoeWeights& weights_;
   const HelperKernels& helpers_;
-  DeviceBuffer x_, ids_, routing_weights_, gate_up_bias_, down_bias_, residual_;
-  GuardedBuffer y_, workspace_;
+  const bool tells_choice_;
+  DeviceBuffer x_;
+  const DeviceChoices choices_;
+  DeviceBuffer gate_up_bias_, down_bias_, residual_;
+  GuardedBuffer y_, workspace_, chosen_ids_, chosen_weights_;
 };
 
 class MoeHarness : public Harness {
@@ -101,7 +134,8 @@ class MoeHarness : public Harness {
       check.limit = spec.activation == DType::kBf16 ? 6e-3 : 8e-4;
       for (const Routing routing : {Routing::kUniform, Routing::kSkewed, Routing::kOne}) {
         const MoeProblem problem = make_moe_problem(spec, tokens, routing, options.seed);
-        MoeLaunch launch(moe, problem, weights, helpers, stream);
+        const bool tells_choice = spec.router.chooses() && routing != Routing::kSkewed;
+        MoeLaunch launch(moe, problem, weights, helpers, tells_choice, stream);
         check_launch(launch, stream, &check);
       }
       checks.push_back(std::move(check));

@@ -59,6 +59,12 @@ RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing r
     }
     std::shuffle(popularity.begin(), popularity.end(), random);
   }
+  if (spec.router.chooses()) {
+    for (double& value : popularity) value = std::log(value);
+    RoutedTokens routed = routed_tokens(spec, router_vectors(spec), tokens, popularity,
+                                        routing == Routing::kOne, seed);
+    return {std::move(routed.ids), std::move(routed.weights), std::move(routed.logits)};
+  }
   RouterChoices choices;
   std::vector<std::pair<double, std::int32_t>> order(popularity.size());
   for (std::int64_t token = 0; token < tokens; ++token) {
@@ -79,6 +85,43 @@ RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing r
     }
   }
   return choices;
+}
+
+RouterVectors router_vectors(const MoeSpec& spec) {
+  constexpr std::uint32_t kSeed = 63;
+  return random_router_vectors(spec, kSeed);
+}
+
+DeviceChoices::DeviceChoices(const MoeSpec& spec, const RouterChoices& choices,
+                             const OwnedStream& stream)
+    : has_logits_(spec.router.chooses()) {
+  if (has_logits_) {
+    const RouterVectors vectors = router_vectors(spec);
+    logits_ = to_device(choices.logits, stream);
+    correction_bias_ = to_device(vectors.correction_bias, stream);
+    expert_scales_ = to_device(vectors.expert_scales, stream);
+    stream.synchronize();
+  } else {
+    ids_ = to_device(choices.ids, stream);
+    weights_ = to_device(choices.weights, stream);
+  }
+}
+
+void DeviceChoices::upload(const RouterChoices& choices, const OwnedStream& stream) {
+  if (has_logits_) {
+    logits_.upload(choices.logits.data(), logits_.bytes(), stream);
+  } else {
+    ids_.upload(choices.ids.data(), ids_.bytes(), stream);
+    weights_.upload(choices.weights.data(), weights_.bytes(), stream);
+  }
+}
+
+void DeviceChoices::give(MoeArgs* args) const {
+  args->ids = ids_.memory();
+  args->weights = weights_.memory();
+  args->logits = logits_.memory();
+  args->correction_bias = correction_bias_.memory();
+  args->expert_scales = expert_scales_.memory();
 }
 
 std::vector<std::int64_t> rows_of_experts(const MoeSpec& spec, const RouterChoices& choices) {

@@ -10,6 +10,7 @@
 #include "tools/gpu_harness/device/device_memory.h"
 #include "tools/gpu_harness/device/helper_kernels.h"
 #include "tools/gpu_harness/operations/gemm/device_weights.h"
+#include "tools/gpu_harness/operations/moe/choice.h"
 
 namespace heddle {
 
@@ -23,10 +24,27 @@ enum class Routing {
 // Choices of tokens, [tokens][top_k]: experts of a token are different ones.
 struct RouterChoices {
   std::vector<std::int32_t> ids;
-  std::vector<float> weights;  // of a token they add up to 1
+  std::vector<float> weights;        // of a token they add up to 1, but where they come of logits
+  std::vector<std::uint8_t> logits;  // [tokens][experts] of a spec that has them, else empty
 };
 RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing routing,
                              std::uint32_t seed);
+
+// The same for all draws of a spec.
+RouterVectors router_vectors(const MoeSpec& spec);
+
+// Choices as a launch takes them: ids and weights, or logits.
+class DeviceChoices {
+ public:
+  DeviceChoices(const MoeSpec& spec, const RouterChoices& choices, const OwnedStream& stream);
+  // Choices of as many tokens, to the same places.
+  void upload(const RouterChoices& choices, const OwnedStream& stream);
+  void give(MoeArgs* args) const;
+
+ private:
+  bool has_logits_;
+  DeviceBuffer ids_, weights_, logits_, correction_bias_, expert_scales_;
+};
 
 // Rows of each local expert.
 std::vector<std::int64_t> rows_of_experts(const MoeSpec& spec, const RouterChoices& choices);

@@ -1,0 +1,47 @@
+// A router's logits, and in FP64 what they choose: RouterSpec has the rules.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_MOE_CHOICE_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_MOE_CHOICE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// What a launch takes besides logits; each empty where the spec has none.
+struct RouterVectors {
+  std::vector<float> correction_bias;  // [experts]
+  std::vector<float> expert_scales;    // [experts]
+};
+RouterVectors random_router_vectors(const MoeSpec& spec, std::uint32_t seed);
+
+// A token's choice.
+struct RouterChoice {
+  std::vector<std::int32_t> ids;
+  std::vector<double> weights;
+  // False where scores, of experts or of groups, that decide about it differ by so little that a
+  // kernel's rounding may decide otherwise.
+  bool is_certain = true;
+};
+// `logits`: [experts], numbers that the spec's type holds, NaN or infinities.
+RouterChoice router_choice(const MoeSpec& spec, const RouterVectors& vectors, const double* logits);
+
+// Logits of tokens as the spec's type has them, and certain choices.
+struct RoutedTokens {
+  std::vector<std::uint8_t> logits;  // [tokens][experts]
+  std::vector<std::int32_t> ids;     // [tokens][top_k]
+  std::vector<float> weights;        // [tokens][top_k]
+};
+// Draws logits until their choice is certain. `preferences`: [experts], added to the logits of
+// each; `alike`: all tokens have the same.
+RoutedTokens routed_tokens(const MoeSpec& spec, const RouterVectors& vectors, std::int64_t tokens,
+                           const std::vector<double>& preferences, bool alike, std::uint32_t seed);
+
+// Numbers as the spec's type of logits has them, and back.
+std::vector<std::uint8_t> stored_logits(DType dtype, const std::vector<double>& values);
+std::vector<double> logit_values(DType dtype, const std::vector<std::uint8_t>& stored);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_OPERATIONS_MOE_CHOICE_H_
