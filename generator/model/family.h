@@ -22,6 +22,7 @@ enum class Role { kOther, kQ, kK, kV, kQkv, kOut, kGate, kUp, kGateUp, kDown };
 enum class RowOrder {
   kPlain,      // all queries, then all keys, then all values; all of gate, then all of up
   kByKvHeads,  // a group for each head of keys: its queries, its key, its value
+  kByPairs,    // a row of gate, then its row of up
 };
 
 enum class Module {
@@ -113,6 +114,11 @@ struct ExpertsRow {
   Expression scale = "1";
   Expression bias = "false";
   Expression hashed = "false";
+  Expression plain_gate = {};         // as FamilyRow's, of experts; empty: the same
+  Expression clamp_limit = "0";       // of gpt-oss's clamped SwiGLU; 0: it is none
+  Expression clamp_factor = "1.702";  // of gates in its sigmoid
+  Expression weighs_input = "false";  // routing weights multiply what experts take
+  Expression plain_shared = "true";   // shared and routed experts are added as they are
 };
 
 struct FeedForwardRow {

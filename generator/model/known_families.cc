@@ -33,7 +33,8 @@ const char* name_of(Module module) {
 
 void add_linears(const LinearRows& rows, ModelFamily* family) {
   for (const LinearRow& row : rows) {
-    const bool served = row.module == Module::kLinear || row.module == Module::kConv1D;
+    const bool served = row.module == Module::kLinear || row.module == Module::kConv1D ||
+                        row.module == Module::kExpert;
     add(name_of(row.module), served ? &family->served : &family->listed);
   }
 }
@@ -67,6 +68,13 @@ void add_mixer(const FamilyRow& row, const MixerRow& mixer, ModelFamily* family)
   }
 }
 
+// Whether experts may have more between their matrices than kernels compute.
+bool clamps_experts(const FamilyRow& row, const FeedForwardRow& feed_forward) {
+  const ExpertsRow& experts = feed_forward.experts;
+  if (feed_forward.kind != FeedForwardKind::kExperts || experts.clamp_limit != "0") return false;
+  return (experts.plain_gate.empty() ? row.plain_gate : experts.plain_gate) != "true";
+}
+
 }  // namespace
 
 std::vector<ModelFamily> known_families() {
@@ -85,6 +93,7 @@ std::vector<ModelFamily> known_families() {
     for (const MixerRow& mixer : row->mixers) add_mixer(*row, mixer, &family);
     for (const FeedForwardRow& feed_forward : row->feed_forwards) {
       add_linears(feed_forward.linears, &family);
+      if (clamps_experts(*row, feed_forward)) add("experts that clamp", &family.listed);
     }
     add_linears(row->outside, &family);
     if (!row->others.empty()) add("multi-token prediction", &family.listed);

@@ -58,6 +58,7 @@ std::string operand_text(std::string_view dtype, RowGranularity granularity) {
 std::string x_text(const ModelLayer& layer, const Model& model) {
   if (layer.kernel < 0) return "-";
   const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+  if (const auto* moe = spec.get_if<MoeSpec>()) return std::string(to_string(moe->activation));
   const auto* gemm = spec.get_if<GemmSpec>();
   if (gemm == nullptr) return "-";
   return operand_text(to_string(gemm->activation), gemm->activation_scale.granularity);

@@ -75,6 +75,13 @@ struct ModelExperts {
   double scale = 1;         // they are multiplied by it
   bool bias = false;        // the choice has a bias that the weights do not have
   bool hashed = false;      // the token's number chooses, not a score
+  // Between an expert's matrices there is activation(gate) * up, or activation(up), and no more.
+  bool plain_gate = true;
+  // Not 0: there is gpt-oss's clamped SwiGLU with this limit, and this factor in its sigmoid.
+  double clamp_limit = 0;
+  double clamp_factor = 0;
+  bool weighs_input = false;  // routing weights multiply what an expert takes, not what it makes
+  bool plain_shared = true;   // the outputs of shared and routed experts are added as they are
 };
 
 // Decoder layers that are alike, as a graph of operations takes them.

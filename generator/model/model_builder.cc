@@ -22,17 +22,8 @@ ModelLayer alone(const ModelLayer& layer, const ModelPart& part) {
   return one;
 }
 
-// The experts of a layer are quantised alike: the first one tells.
-std::string first_expert(std::string path) {
-  const std::size_t star = path.find('*');
-  if (star != path.npos) path.replace(star, 1, "0");
-  return path;
-}
-
 ModelLayer::Kind kind_of(Module module) {
   switch (module) {
-    case Module::kExpert:
-      return ModelLayer::Kind::kExperts;
     case Module::kConvolution:
       return ModelLayer::Kind::kConvolution;
     case Module::kScan:
@@ -46,8 +37,15 @@ ModelLayer::Kind kind_of(Module module) {
 
 void ModelBuilder::add_decoder_layers() {
   for (const DecodedBlock& block : decoder_.blocks) {
+    bool has_experts = false;
     for (std::size_t i = 0; i < block.linears.size();) {
       const DecodedLinear& first = block.linears[i];
+      if (first.row->module == Module::kExpert) {
+        if (!has_experts) add_experts(block);
+        has_experts = true;
+        ++i;
+        continue;
+      }
       std::size_t end = i + 1;
       while (end < block.linears.size() && fuses(*first.row, *block.linears[end].row)) ++end;
       // Engines fuse what is all there.
@@ -87,7 +85,7 @@ void ModelBuilder::add(const ModelLayer& layer, Module module, const std::string
   for (std::size_t i = 0; i < prefixes.size(); ++i) {
     Schemes schemes;
     for (const ModelPart& part : layer.parts) {
-      schemes.push_back(quantization_.scheme_of(first_expert(prefixes[i] + part.path)));
+      schemes.push_back(quantization_.scheme_of(prefixes[i] + part.path));
     }
     auto found = std::find_if(different.begin(), different.end(),
                               [&](const auto& known) { return known.first == schemes; });
@@ -105,11 +103,6 @@ void ModelBuilder::add_parts(const ModelLayer& layer, Module module, const Schem
   switch (module) {
     case Module::kSmall:
       return add_small(layer, schemes.front());
-    case Module::kExpert:
-      return add_unserved(layer, schemes.front(),
-                          "experts need kernels that choose their matrices by token, which Heddle "
-                          "does not have yet; heddle build FOLDER makes the kernels of each expert "
-                          "alone");
     case Module::kGrouped:
       return add_unserved(layer, schemes.front(),
                           "its matrices take columns of their own, and Heddle has no kernel for "
@@ -157,16 +150,21 @@ void ModelBuilder::add_unserved(ModelLayer layer, const Scheme* scheme, std::str
   model_.layers.push_back(std::move(layer));
 }
 
+std::string why_unread(const Scheme& scheme, std::int64_t k) {
+  if (!scheme.unread.empty()) return scheme.unread;
+  if (!scheme.group_size) {
+    return "the config has no group_size; heddle build FOLDER learns it from the tensors";
+  }
+  const int group = kernel_group_size(k, *scheme.group_size);
+  if (group > 0 && group % kGroupStep != 0) {
+    return "groups of " + std::to_string(group) +
+           " columns: kernels take groups whose size is a multiple of 16";
+  }
+  return {};
+}
+
 void ModelBuilder::add_kernel(ModelLayer layer, const Scheme& scheme) {
-  std::string reason = scheme.unread;
-  if (reason.empty() && !scheme.group_size) {
-    reason = "the config has no group_size; heddle build FOLDER learns it from the tensors";
-  }
-  const int group = kernel_group_size(layer.k, scheme.group_size.value_or(kPerChannel));
-  if (reason.empty() && group > 0 && group % kGroupStep != 0) {
-    reason = "groups of " + std::to_string(group) +
-             " columns: kernels take groups whose size is a multiple of 16";
-  }
+  std::string reason = why_unread(scheme, layer.k);
   if (reason.empty()) {
     layer.kernel = kernel_of(layer, scheme);
     layer.weights = weights_text(scheme);
@@ -296,8 +294,8 @@ void ModelBuilder::merge_layers() {
       return x.path == y.path && x.n == y.n;
     };
     return a.kernel == b.kernel && a.k == b.k && a.matrices == b.matrices && a.kind == b.kind &&
-           a.bias == b.bias && a.weights == b.weights && a.reason == b.reason &&
-           a.layers.empty() == b.layers.empty() &&
+           a.is_down == b.is_down && a.bias == b.bias && a.weights == b.weights &&
+           a.reason == b.reason && a.layers.empty() == b.layers.empty() &&
            std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_part);
   };
   std::vector<ModelLayer> merged;

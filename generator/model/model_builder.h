@@ -3,6 +3,7 @@
 #define HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,6 +40,14 @@ class ModelBuilder {
   using Schemes = std::vector<const Scheme*>;  // of the parts of a layer
 
   void add(const ModelLayer& layer, Module module, const std::string& prefix);
+  // One layer for each product of the block's experts: the kernel takes both.
+  void add_experts(const DecodedBlock& block);
+  // `schemes`: of the modules in the order of the layers' parts, null where one has 16 bits.
+  void add_experts(std::vector<ModelLayer> layers, MoeSpec spec, std::string why,
+                   const Schemes& schemes);
+  // Gives the spec the weights of the layer's product, or says why it cannot have them.
+  std::string set_expert_weight(const ModelLayer& layer, const Schemes& schemes,
+                                WeightSpec* weight);
   void add_parts(const ModelLayer& layer, Module module, const Schemes& schemes);
   void add_small(ModelLayer layer, const Scheme* scheme);
   void add_table();
@@ -48,6 +57,7 @@ class ModelBuilder {
   void add_kernel(ModelLayer layer, const Scheme& scheme);
   // Also among Model::unserved: its weights are quantised, and no kernel takes them.
   void add_refused(ModelLayer layer, const Scheme& scheme, std::string reason);
+  void note_once(std::string note);
   const Scheme* scheme_of_embeddings() const;
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
   void merge_layers();
@@ -56,6 +66,8 @@ class ModelBuilder {
   EpilogueSpec epilogue_of(const ModelLayer& layer);
   int kernel_of(const ModelLayer& layer, const WeightSpec& weight);
   int kernel_with(const ModelLayer& layer, GemmSpec gemm, const Scheme* scheme);
+  // The index of the kernel with this spec, which so many layers more have.
+  int count_kernel(Spec spec, int layers, const std::string& covers);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;
@@ -82,7 +94,9 @@ extern const char* const kNoPlainKernel;
 
 // "uint4, groups of 128", "e4m3, blocks of 128 x 128".
 std::string weights_text(const Scheme& scheme);
-// As above, of a spec's weights; kPlainWeights for those that are not quantised.
+// Why no kernel takes such weights with so many columns; empty where one may.
+std::string why_unread(const Scheme& scheme, std::int64_t k);
+// As weights_text(scheme), of a spec's weights; kPlainWeights for those that are not quantised.
 std::string weights_text(const WeightSpec& weight);
 
 }  // namespace heddle

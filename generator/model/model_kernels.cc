@@ -1,11 +1,14 @@
 // ModelBuilder: the specs of its layers' kernels.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "generator/model/byte_activations.h"
+#include "generator/model/experts.h"
 #include "generator/model/group_size.h"
 #include "generator/model/model_builder.h"
+#include "generator/model/plain_weight.h"
 #include "heddle/weights.h"
 
 namespace heddle {
@@ -40,6 +43,13 @@ WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dty
   const bool by_row = fused || weight.zero_point == ZeroPoint::kInt;
   if (weight.group_size == kPerTensor && by_row) weight.group_size = kPerChannel;
   return weight;
+}
+
+// The experts of a layer are quantised alike: the first one tells.
+std::string first_expert(std::string path) {
+  const std::size_t star = path.find('*');
+  if (star != path.npos) path.replace(star, 1, "0");
+  return path;
 }
 
 }  // namespace
@@ -103,8 +113,11 @@ int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm, const Sche
     if (!why.empty())
       model_.notes.push_back(layer.name + ": " + kSixteenBitsNote + ", because " + why);
   }
-  Spec spec = Spec::from_gemm(gemm, layer.name);
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
+  return count_kernel(Spec::from_gemm(gemm, layer.name), layers, covers(layer));
+}
+
+int ModelBuilder::count_kernel(Spec spec, int layers, const std::string& covers) {
   for (std::size_t i = 0; i < model_.kernels.size(); ++i) {
     ModelKernel& kernel = model_.kernels[i];
     if (kernel.spec.name() != spec.name() ||
@@ -114,8 +127,144 @@ int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm, const Sche
     kernel.layers += layers;
     return static_cast<int>(i);
   }
-  model_.kernels.push_back({std::move(spec), layers, covers(layer)});
+  model_.kernels.push_back({std::move(spec), layers, covers});
   return static_cast<int>(model_.kernels.size()) - 1;
+}
+
+std::string ModelBuilder::set_expert_weight(const ModelLayer& layer, const Schemes& schemes,
+                                            WeightSpec* weight) {
+  const bool alike =
+      std::adjacent_find(schemes.begin(), schemes.end(), std::not_equal_to<>()) == schemes.end();
+  if (!alike) return "gates and ups of its experts are not quantised alike";
+  if (schemes.front() == nullptr) {
+    if (!dense_) return kNoPlainKernel;
+    *weight = plain_weight(dtype_);
+    return {};
+  }
+  const Scheme& scheme = *schemes.front();
+  std::string reason = why_unread(scheme, layer.k);
+  if (reason.empty() && scheme.act_order) reason = kExpertsInOrder;
+  if (reason.empty() && scheme.pre_scale) reason = kExpertsUnscaled;
+  if (!reason.empty()) return reason;
+  *weight = weight_of(scheme, layer.k, layer.parts.size() > 1, dtype_);
+  return {};
+}
+
+void ModelBuilder::add_experts(const DecodedBlock& block) {
+  const ExpertModules modules = expert_modules(block);
+  std::string why;
+  MoeSpec spec = moe_of_block(decoder_, block, &why);
+  spec.activation = dtype_;
+  std::vector<ModelLayer> layers;
+  const auto layer_of = [&](const DecodedLinear& first) {
+    ModelLayer layer;
+    layer.name = leaf_of(first.row->path);
+    layer.kind = ModelLayer::Kind::kExperts;
+    layer.k = first.k;
+    layer.matrices = first.count;
+    return layer;
+  };
+  const auto add_part = [](const DecodedLinear& linear, ModelLayer* layer) {
+    layer->parts.push_back({std::string(linear.row->path), linear.n});
+    layer->n += linear.n;
+    layer->bias = layer->bias || linear.bias;
+  };
+  for (const std::vector<DecodedLinear>* product : {&modules.first, &modules.down}) {
+    // Products that no moe has stay apart.
+    for (std::size_t i = 0; i < product->size(); ++i) {
+      if (i == 0 || !why.empty()) layers.push_back(layer_of((*product)[i]));
+      add_part((*product)[i], &layers.back());
+    }
+    if (why.empty() && product->size() == 2) layers.back().name = "gate_up_proj";
+  }
+  if (why.empty()) {
+    layers[1].is_down = true;
+    spec.shape.hidden = layers[0].k;
+    spec.shape.intermediate = layers[1].k;
+    spec.epilogue.bias = layers[0].bias || layers[1].bias;
+  }
+  std::vector<std::pair<Schemes, std::vector<int>>> different;
+  for (const int index : block.facts.layers) {
+    const std::string prefix = decoder_.layers_path + "." + std::to_string(index) + ".";
+    Schemes schemes;
+    for (const ModelLayer& layer : layers) {
+      for (const ModelPart& part : layer.parts) {
+        schemes.push_back(quantization_.scheme_of(first_expert(prefix + part.path)));
+      }
+    }
+    auto found = std::find_if(different.begin(), different.end(),
+                              [&](const auto& known) { return known.first == schemes; });
+    if (found == different.end()) found = different.insert(found, {std::move(schemes), {}});
+    found->second.push_back(index);
+  }
+  for (const auto& [schemes, indices] : different) {
+    for (ModelLayer& layer : layers) layer.layers = indices;
+    add_experts(layers, spec, why, schemes);
+  }
+  note_once(shared_experts_note(block.facts.experts));
+}
+
+void ModelBuilder::add_experts(std::vector<ModelLayer> layers, MoeSpec spec, std::string why,
+                               const Schemes& schemes) {
+  std::vector<Schemes> own;  // of each layer
+  auto at = schemes.begin();
+  for (const ModelLayer& layer : layers) {
+    const auto end = at + static_cast<std::ptrdiff_t>(layer.parts.size());
+    own.emplace_back(at, end);
+    at = end;
+  }
+  // A layer is refused for its own weights, and for those of the other product.
+  std::vector<std::string> reasons(layers.size(), why);
+  if (why.empty()) {
+    reasons[0] = set_expert_weight(layers[0], own[0], &spec.gate_up);
+    reasons[1] = set_expert_weight(layers[1], own[1], &spec.down);
+    if (reasons[0].empty() && reasons[1].empty()) reasons[0] = reasons[1] = why_no_moe(spec);
+    for (const std::size_t i : {0, 1}) {
+      if (reasons[i].empty()) reasons[i] = reasons[1 - i];
+    }
+  }
+  int kernel = -1;
+  if (reasons[0].empty()) {
+    std::string covers;
+    for (const ModelLayer& layer : layers) {
+      for (const ModelPart& part : layer.parts) {
+        covers += (covers.empty() ? "" : " + ") + leaf_of(part.path);
+      }
+    }
+    kernel = count_kernel(Spec::from_moe(spec, "experts"),
+                          static_cast<int>(layers[0].layers.size()), covers);
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Scheme* const scheme = own[i].front();
+    ModelLayer& layer = layers[i];
+    if (kernel < 0) {
+      layer.is_down = false;
+      if (scheme == nullptr) {
+        add_unserved(std::move(layer), nullptr, std::move(reasons[i]));
+      } else {
+        add_refused(std::move(layer), *scheme, std::move(reasons[i]));
+      }
+      continue;
+    }
+    layer.kernel = kernel;
+    layer.weights = scheme == nullptr ? kPlainWeights : weights_text(*scheme);
+    if (scheme == nullptr) {
+      assumed_bias_ = assumed_bias_ || layer.bias;
+    } else {
+      assume(*scheme, layer.bias);
+      if (scheme->activation) {
+        note_once("experts: " + std::string(kSixteenBitsNote) + ", because " +
+                  kExpertsTakeSixteenBits);
+      }
+    }
+    model_.layers.push_back(std::move(layer));
+  }
+}
+
+void ModelBuilder::note_once(std::string note) {
+  std::vector<std::string>& notes = model_.notes;
+  const bool known = std::find(notes.begin(), notes.end(), note) != notes.end();
+  if (!note.empty() && !known) notes.push_back(std::move(note));
 }
 
 EpilogueSpec ModelBuilder::epilogue_of(const ModelLayer& layer) {

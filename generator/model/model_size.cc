@@ -167,7 +167,11 @@ void SizeBuilder::add_weights(const Model& model, const ModelLayer& layer) {
                                ? layer.name
                                : layer.name + " of " + std::to_string(layer.matrices) + " experts";
   if (layer.kernel >= 0) {
-    const GemmSpec& gemm = model.kernels[static_cast<std::size_t>(layer.kernel)].spec.gemm();
+    const Spec& spec = model.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+    const auto* const moe = spec.get_if<MoeSpec>();
+    const GemmSpec gemm = moe == nullptr  ? spec.gemm()
+                          : layer.is_down ? moe_gemms(*moe).down
+                                          : moe_gemms(*moe).gate_up;
     return add({name, layer.weights, true, instances(layer), gemm_bytes(gemm, layer.matrices), 0});
   }
   const bool shares = model.tied_embeddings && layer.layers.empty() &&

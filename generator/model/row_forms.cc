@@ -48,10 +48,11 @@ bool RowForms::is_head(const ModelLayer& layer) const {
 
 RowForm RowForms::of(const ModelLayer& layer) const {
   if (layer.kernel < 0) return plain();
-  const GemmSpec& gemm = model_.kernels[static_cast<std::size_t>(layer.kernel)].spec.gemm();
-  if (!gemm.has_byte_activations()) return plain();
-  const ActivationScaleSpec& scale = gemm.activation_scale;
-  return {byte_dtype(gemm.activation), scale.granularity, scale.symmetric, scale.scale_dtype};
+  const Spec& spec = model_.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+  const auto* const gemm = spec.get_if<GemmSpec>();
+  if (gemm == nullptr || !gemm->has_byte_activations()) return plain();
+  const ActivationScaleSpec& scale = gemm->activation_scale;
+  return {byte_dtype(gemm->activation), scale.granularity, scale.symmetric, scale.scale_dtype};
 }
 
 bool RowForms::is_behind_norm(const ModelLayer& layer) const {

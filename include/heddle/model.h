@@ -40,7 +40,8 @@ struct ModelPart {
 struct ModelLayer {
   enum class Kind {
     kLinear,
-    kExperts,      // `matrices` linear layers, of which a token takes a few
+    kExperts,      // `matrices` linear layers, of which a token takes a few; where it has a
+                   // kernel, one of the two products of a moe
     kConvolution,  // n channels, k taps
     kScan,         // the recurrence of a mixer, which has no matrix
     kTower,        // an encoder of images or sound, or layers that predict further tokens
@@ -53,6 +54,7 @@ struct ModelLayer {
   std::int64_t n = 0;            // rows of all parts; n and k are 0 where there is no matrix
   std::int64_t k = 0;
   std::int64_t matrices = 1;  // experts of a layer
+  bool is_down = false;       // of experts with a kernel: MoeGemms::down, not gate_up
   bool bias = false;
   std::vector<int> layers;  // the decoder layers that have it, ascending; empty: in none of them
   int copies = 1;           // without `layers`: layers of a tower

@@ -122,7 +122,8 @@ class FamilyTest(CommandTest):
         for config in sorted(CONFIGS.glob("*.json")):
             with self.subTest(config.stem):
                 report = self.report(config)
-                self.assertEqual(report["unserved"], [])
+                # V4's experts clamp their gates and ups.
+                self.assertEqual(len(report["unserved"]), 3 * (config.stem == "deepseek_v4"))
                 self.assertGreater(report["served"], 0)
                 self.assertLess(report["served"], report["total"])
                 for layer in report["layers"]:

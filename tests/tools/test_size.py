@@ -200,10 +200,11 @@ class SizeTest(CommandTest):
         config = json.loads(config_of("mixtral").read_text())
         experts = [one for one in size["weights"] if "expert" in one["name"]]
         matrices = 3 * config["num_hidden_layers"] * config["num_local_experts"]
-        # A code of 8 bits for each weight, a scale of 4 bytes for each block of 128 x 128.
+        # A code of 8 bits for each weight, a scale of 4 bytes for 128 weights of a row.
         values = config["hidden_size"] * config["intermediate_size"]
         self.assertEqual(sum(one["bytes"] for one in experts),
-                         matrices * (values + values // (128 * 128) * 4))
+                         matrices * (values + values // 128 * 4))
+        self.assertTrue(all(one["packed"] for one in experts), experts)
 
     def test_one_rank_has_its_part_of_the_weights(self):
         folder = self.write_model()

@@ -226,7 +226,9 @@ const std::vector<FamilyRow>& gemma_relatives() {
                            expert("experts.*.up_proj", "expert_inner", "hidden", Role::kUp),
                            expert("experts.*.down_proj", "hidden", "expert_inner", Role::kDown)},
                           per_layer_inputs("per_layer > 0")}),
-                .experts = {.per_token = "top_k_experts", .shared = "1"}},
+                .experts = {.per_token = "top_k_experts",
+                            .shared = "1",
+                            .plain_shared = "false"}},  // each has a norm behind it
                {.linears = join({gated_mlp(), per_layer_inputs("per_layer > 0")})}},
           // The sum behind each layer is multiplied by its layer_scalar.
           .norm = {.place = NormPlace::kAround, .plain_sum = "false"},

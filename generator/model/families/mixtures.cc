@@ -31,6 +31,15 @@ LinearRows llama4_dense() {
 // gpt-oss alternates windows and full attention, with a sink in each.
 AttentionRow gpt_oss_attention(Expression window) { return {.window = window, .sinks = "true"}; }
 
+// Its gates and ups are rows of one matrix that take turns.
+LinearRows gpt_oss_experts() {
+  LinearRow gate_up =
+      expert("mlp.experts.gate_up_proj", "2 * inner", "hidden", Role::kGateUp, "true");
+  gate_up.order = RowOrder::kByPairs;
+  return {small("mlp.router", "experts"), gate_up,
+          expert("mlp.experts.down_proj", "hidden", "inner", Role::kDown, "true")};
+}
+
 // MiMo's layers with a window have other heads than those without.
 LinearRows mimo_attention(Expression q, Expression k, Expression v, Expression out) {
   return {
@@ -61,7 +70,8 @@ std::vector<FeedForwardRow> step_feed_forwards() {
                        .shared = "n_shared_experts ?? 1",
                        .scoring = "scoring_func ?? moe_router_activation ?? 'sigmoid'",
                        .scale = "moe_router_scaling_factor ?? 1",
-                       .bias = "use_moe_router_bias ?? true"}}};
+                       .bias = "use_moe_router_bias ?? true",
+                       .plain_gate = "(swiglu_limits[layer] ?? 0) == 0"}}};
 }
 
 // A gate for each head multiplies what attention makes.
@@ -122,7 +132,8 @@ const std::vector<FamilyRow>& mixtures() {
                              .experts = {.inner = "inner",
                                          .shared = "1",
                                          .scoring = "'sigmoid'",
-                                         .normalised = "false"}},
+                                         .normalised = "false",
+                                         .weighs_input = "true"}},
                             {.linears = llama4_dense()}},
           .tied = kTied,
           .remarks = {{"attn_temperature_tuning ?? true",
@@ -237,12 +248,10 @@ const std::vector<FamilyRow>& mixtures() {
                       .linears = self_attention("attention_bias ?? true", "attention_bias ?? true"),
                       .attention = gpt_oss_attention("0")}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
-                             .linears = {small("mlp.router", "experts"),
-                                         expert("mlp.experts.gate_up_proj", "2 * inner", "hidden",
-                                                Role::kGateUp),
-                                         expert("mlp.experts.down_proj", "hidden", "inner",
-                                                Role::kDown)},
-                             .experts = {.per_token = "num_experts_per_tok ?? experts_per_token"}}},
+                             .linears = gpt_oss_experts(),
+                             .experts = {.per_token = "num_experts_per_tok ?? experts_per_token",
+                                         .clamp_limit = "swiglu_limit ?? 7",
+                                         .clamp_factor = "swiglu_alpha ?? 1.702"}}},
           .plain_gate = "false",  // gates and ups are clamped, and their rows take turns
           .remarks = {{"true",
                        "experts clamp their gates and ups to {swiglu_limit ?? 7} (swiglu_limit), "
@@ -368,7 +377,9 @@ const std::vector<FamilyRow>& mixtures() {
                 .experts = {.shared = "n_shared_experts ?? 1",
                             .scoring = "scoring_func ?? 'sigmoid'",
                             .scale = "assumed(routed_scaling_factor, 2) ?? 1",
-                            .bias = "use_routing_bias ?? true"}}},
+                            .bias = "use_routing_bias ?? true",
+                            .clamp_limit = "swiglu_limit ?? 7",
+                            .clamp_factor = "swiglu_alpha ?? 1.702"}}},
           .norm = {.kind = NormKind::kRmsPlusOne, .kind_when = "use_gemma_norm ?? true"},
           .plain_gate = "false",  // gates and ups are clamped
           .tied = kTied,

@@ -50,8 +50,9 @@ inline LinearRow small(std::string_view path, Expression n, Expression k = "hidd
 }
 
 // One matrix of each expert.
-inline LinearRow expert(std::string_view path, Expression n, Expression k, Role role) {
-  return {path, n, k, role, "", "false", "true", Module::kExpert, "experts"};
+inline LinearRow expert(std::string_view path, Expression n, Expression k, Role role,
+                        Expression bias = "false") {
+  return {path, n, k, role, "", bias, "true", Module::kExpert, "experts"};
 }
 
 inline LinearRow convolution(std::string_view path, Expression channels, Expression taps) {

@@ -1,0 +1,110 @@
+#include "generator/model/experts.h"
+
+#include <cmath>
+#include <optional>
+
+#include "generator/operations/moe/moe.h"
+#include "generator/spec/document.h"
+#include "generator/spec/error_place.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr double kClampFactor = 1.702;  // of Activation::kClampedSwiglu
+constexpr double kMostClampLimit = 65536;
+
+void set_clamped(const ModelExperts& experts, bool gated, MoeEpilogueSpec* epilogue,
+                 std::string* why) {
+  const double limit = experts.clamp_limit;
+  if (!gated) {
+    *why = "its experts clamp gates that they do not have";
+  } else if (experts.clamp_factor != kClampFactor || limit != std::floor(limit) || limit < 1 ||
+             limit > kMostClampLimit) {
+    *why =
+        "kernels of experts clamp gates and ups to a whole number and multiply gates by 1.702 "
+        "in their sigmoid, but the config says " +
+        std::to_string(limit) + " and " + std::to_string(experts.clamp_factor);
+  }
+  epilogue->activation = Activation::kClampedSwiglu;
+  epilogue->limit = why->empty() ? static_cast<int>(limit) : 0;
+}
+
+// Behind a projection of their own routed experts have another width.
+bool is_shared_residual(const ModelExperts& experts) {
+  return experts.shared > 0 && experts.latent == 0 && experts.plain_shared;
+}
+
+}  // namespace
+
+const char* const kExpertsTakeSixteenBits = "kernels of experts take 16 bits";
+const char* const kExpertsInOrder =
+    "its columns are out of order (act-order), which no kernel of experts takes";
+const char* const kExpertsUnscaled =
+    "columns of X have factors (pre_quant_scale), which no kernel of experts takes";
+
+bool ExpertModules::is_gated() const {
+  return first.size() == 2 || (first.size() == 1 && first[0].row->role == Role::kGateUp);
+}
+
+ExpertModules expert_modules(const DecodedBlock& block) {
+  ExpertModules modules;
+  for (const DecodedLinear& linear : block.linears) {
+    if (linear.row->module != Module::kExpert) continue;
+    (linear.row->role == Role::kDown ? modules.down : modules.first).push_back(linear);
+  }
+  return modules;
+}
+
+MoeSpec moe_of_block(const Decoder& decoder, const DecodedBlock& block, std::string* why) {
+  const ModelExperts& experts = block.facts.experts;
+  const ExpertModules modules = expert_modules(block);
+  MoeSpec spec;
+  spec.shape.experts = experts.count;
+  spec.shape.top_k = experts.per_token;
+  if (experts.weighs_input) spec.routing_weight = RoutingWeight::kInput;
+  MoeEpilogueSpec& epilogue = spec.epilogue;
+  epilogue.gated = modules.is_gated();
+  epilogue.residual = is_shared_residual(experts);
+  if (modules.first.empty() || modules.first.size() > 2 || modules.down.size() != 1) {
+    *why = "its experts are not a first product and a second one";
+  } else if (experts.clamp_limit != 0) {
+    set_clamped(experts, epilogue.gated, &epilogue, why);
+  } else if (!experts.plain_gate) {
+    *why = "its experts have more between their matrices than activation(gate) * up";
+  } else if (const auto activation = gate_activation(decoder.gate.activation)) {
+    epilogue.activation = *activation;
+  } else {
+    *why = "no kernel of experts has the activation \"" + excerpt(decoder.gate.activation) + '"';
+  }
+  return spec;
+}
+
+std::string why_no_moe(const MoeSpec& spec) {
+  try {
+    static_cast<void>(Spec::from_moe(spec));
+    const std::vector<Problem> problems = check_meaning(spec);
+    if (problems.empty()) return {};
+    throw Error(ErrorCategory::kSpec, "spec", problems);
+  } catch (const Error& error) {
+    std::string why;
+    for (const std::string& line : problem_lines(error, "")) {
+      why += (why.empty() ? "" : "; ") + line;
+    }
+    return why;
+  }
+}
+
+std::string shared_experts_note(const ModelExperts& experts) {
+  if (experts.shared == 0) return {};
+  std::string note = "shared experts are a gate_up and a down of their own, dense layers";
+  if (experts.shared_gate) note += "; their output is multiplied by a sigmoid of their gate";
+  if (is_shared_residual(experts)) {
+    return note + ": their output is the residual of the experts' kernel";
+  }
+  return note + (experts.plain_shared
+                     ? ": their output is added behind the experts' projection"
+                     : ": their output is added behind the norms of both, not by the kernel");
+}
+
+}  // namespace heddle

@@ -1,0 +1,234 @@
+// Layers of experts in a config: the moe that serves each, and why one has none.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "heddle/model_size.h"
+#include "heddle/target.h"
+#include "heddle/weights.h"
+#include "tests/generator/model/model_helpers.h"
+
+namespace heddle {
+namespace {
+
+Json experts_config(const std::string& name) {
+  std::ifstream file(std::filesystem::path(HEDDLE_MODEL_CONFIGS) / (name + ".json"));
+  EXPECT_TRUE(file) << name;
+  return Json::parse(file);
+}
+
+Model experts_model(const Json& config, bool dense = false) {
+  const std::string text = config.dump();
+  ModelConfigTexts texts;
+  texts.config = text;
+  texts.dense = dense;
+  texts.plain_too = true;
+  return model_from_config(texts);
+}
+
+// The layers of experts; `served` those with a kernel.
+std::vector<ModelLayer> expert_layers(const Model& model, bool served) {
+  std::vector<ModelLayer> layers;
+  for (const ModelLayer& layer : model.layers) {
+    if (layer.kind == ModelLayer::Kind::kExperts && (layer.kernel >= 0) == served) {
+      layers.push_back(layer);
+    }
+  }
+  return layers;
+}
+
+MoeSpec moe_of(const Model& model, const ModelLayer& layer) {
+  return model.kernels.at(static_cast<std::size_t>(layer.kernel)).spec.moe();
+}
+
+TEST(ModelExperts, TwoProductsHaveOneKernel) {
+  Json config = experts_config("qwen3_moe");
+  config["quantization_config"]["activation_scheme"] = "dynamic";
+  const Model model = experts_model(config);
+  EXPECT_TRUE(expert_layers(model, false).empty());
+  const std::vector<ModelLayer> layers = expert_layers(model, true);
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[0].kernel, layers[1].kernel);
+  EXPECT_EQ(layers[0].name, "gate_up_proj");
+  EXPECT_FALSE(layers[0].is_down);
+  EXPECT_TRUE(layers[1].is_down);
+  EXPECT_EQ(layers[0].count(), 6) << "a gate and an up of three layers";
+  const ModelKernel& kernel = model.kernels.at(static_cast<std::size_t>(layers[0].kernel));
+  EXPECT_EQ(kernel.layers, 3);
+  EXPECT_EQ(kernel.covers, "gate_proj + up_proj + down_proj");
+  const MoeSpec& moe = kernel.spec.moe();
+  EXPECT_EQ(moe.shape.hidden, 256);
+  EXPECT_EQ(moe.shape.intermediate, 96);
+  EXPECT_EQ(moe.shape.experts, 8);
+  EXPECT_EQ(moe.shape.top_k, 2);
+  EXPECT_EQ(moe.activation, DType::kBf16);
+  EXPECT_EQ(moe.epilogue.activation, Activation::kSilu);
+  EXPECT_TRUE(moe.epilogue.gated);
+  EXPECT_FALSE(moe.epilogue.bias);
+  EXPECT_FALSE(moe.epilogue.residual);
+  EXPECT_EQ(moe.gate_up.type, WeightType::kE4m3);
+  EXPECT_EQ(moe.gate_up.group_size, 128);
+  EXPECT_EQ(moe.down.group_size, 32) << "128 do not divide 96 columns";
+  const auto told = [&](const char* word) {
+    return std::any_of(model.notes.begin(), model.notes.end(), [&](const std::string& note) {
+      return note.find(word) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(told("kernels of experts take 16 bits")) << "FP8 blocks have activations, too";
+}
+
+struct ExpertsCase {
+  const char* config;
+  Activation activation;
+  bool gated = true;
+  bool bias = false;
+  bool residual = false;
+  int limit = 0;
+  RoutingWeight weight = RoutingWeight::kOutput;
+};
+
+TEST(ModelExperts, EveryFamilyHasItsActivation) {
+  const ExpertsCase cases[] = {
+      {"mixtral", Activation::kSilu},
+      {"olmoe", Activation::kSilu},
+      {"dbrx", Activation::kSilu},
+      {"granitemoe", Activation::kSilu},
+      {"qwen2_moe", Activation::kSilu, true, false, true},
+      {"qwen3_5_moe", Activation::kSilu, true, false, true},
+      {"deepseek_v2", Activation::kSilu, true, false, true},
+      {"deepseek_v3", Activation::kSilu, true, false, true},
+      {"kimi_k25", Activation::kSilu, true, false, true},
+      {"glm4_moe", Activation::kSilu, true, false, true},
+      {"glm_moe_dsa", Activation::kSilu, true, false, true},
+      {"minimax_m2", Activation::kSilu},
+      {"step3p7", Activation::kSilu, true, false, true},
+      {"gemma4", Activation::kGeluTanh},          // its dense layers have a norm of their own
+      {"nemotron_h", Activation::kRelu2, false},  // shared experts have another width
+      {"llama4", Activation::kSilu, true, false, true, 0, RoutingWeight::kInput},
+      {"gpt_oss", Activation::kClampedSwiglu, true, true, false, 7},
+      {"minimax_m3", Activation::kClampedSwiglu, true, false, true, 7},
+  };
+  for (const ExpertsCase& one : cases) {
+    const Model model = experts_model(experts_config(one.config), true);
+    const std::vector<ModelLayer> layers = expert_layers(model, true);
+    ASSERT_FALSE(layers.empty()) << one.config;
+    EXPECT_TRUE(expert_layers(model, false).empty()) << one.config;
+    const MoeSpec moe = moe_of(model, layers[0]);
+    EXPECT_EQ(moe.epilogue.activation, one.activation) << one.config;
+    EXPECT_EQ(moe.epilogue.gated, one.gated) << one.config;
+    EXPECT_EQ(moe.epilogue.bias, one.bias) << one.config;
+    EXPECT_EQ(moe.epilogue.residual, one.residual) << one.config;
+    EXPECT_EQ(moe.epilogue.limit, one.limit) << one.config;
+    EXPECT_EQ(moe.routing_weight, one.weight) << one.config;
+    for (const ModelLayer& layer : layers) {
+      const MoeSpec own = moe_of(model, layer);
+      const MoeGemms gemms = moe_gemms(own);
+      const GemmShape& shape = (layer.is_down ? gemms.down : gemms.gate_up).shape;
+      EXPECT_EQ(layer.n, shape.n) << one.config;
+      EXPECT_EQ(layer.k, shape.k) << one.config;
+      EXPECT_EQ(layer.matrices, own.shape.experts) << one.config;
+    }
+  }
+}
+
+TEST(ModelExperts, SharedExpertsAreTold) {
+  const auto note_of_shared = [](const char* name) {
+    const Model model = experts_model(experts_config(name));
+    std::string found;
+    for (const std::string& note : model.notes) {
+      if (note.rfind("shared experts", 0) != 0) continue;
+      EXPECT_EQ(found, "") << "told twice";
+      found = note;
+    }
+    return found;
+  };
+  EXPECT_EQ(note_of_shared("mixtral"), "");
+  EXPECT_NE(note_of_shared("deepseek_v3").find("residual"), std::string::npos);
+  EXPECT_NE(note_of_shared("qwen2_moe").find("sigmoid"), std::string::npos);
+  EXPECT_NE(note_of_shared("gemma4").find("norms of both"), std::string::npos);
+  EXPECT_NE(note_of_shared("nemotron_h").find("behind the experts' projection"), std::string::npos);
+}
+
+struct RefusedExperts {
+  const char* config;
+  const char* change;  // merged into the config
+  const char* word;    // of the reason
+};
+
+TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
+  const RefusedExperts cases[] = {
+      {"deepseek_v4", "{}", "more between their matrices"},
+      {"qwen3_moe", R"({"hidden_act": "tanh"})", "\"tanh\""},
+      {"gpt_oss", R"({"swiglu_limit": 6.5})", "6.5"},
+      {"gpt_oss", R"({"swiglu_alpha": 1.5})", "1.5"},
+      {"qwen3_moe", R"({"moe_intermediate_size": 90})", "32"},
+      {"qwen3_moe", R"({"num_experts_per_tok": 33, "num_experts": 64})", "33"},
+      {"mixtral", R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32,
+                                              "desc_act": true, "weight_block_size": null}})",
+       "act-order"},
+      {"mixtral", R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 8,
+                                              "weight_block_size": null}})",
+       "multiple of 16"},
+  };
+  for (const RefusedExperts& one : cases) {
+    Json config = experts_config(one.config);
+    config.merge_patch(Json::parse(one.change));
+    const Model model = experts_model(config);
+    EXPECT_TRUE(expert_layers(model, true).empty()) << one.config << one.change;
+    const std::vector<ModelLayer> layers = expert_layers(model, false);
+    ASSERT_FALSE(layers.empty());
+    std::set<std::string> refused;
+    for (const ModelUnserved& unserved : model.unserved) refused.insert(unserved.name);
+    for (const ModelLayer& layer : layers) {
+      EXPECT_NE(layer.reason.find(one.word), std::string::npos) << layer.name << layer.reason;
+      EXPECT_EQ(refused.count(layer.name), 1U) << one.config << one.change << layer.name;
+      EXPECT_GT(layer.stored_bytes, 0U);
+    }
+  }
+}
+
+// Step's list says which layers clamp.
+TEST(ModelExperts, LayersMayDiffer) {
+  Json config = experts_config("step3p7");
+  config["text_config"]["swiglu_limits"] = {0, 0, 7, 0};
+  const Model model = experts_model(config);
+  for (const ModelLayer& layer : expert_layers(model, true)) {
+    EXPECT_EQ(layer.layers, (std::vector<int>{1, 3}));
+  }
+  for (const ModelLayer& layer : expert_layers(model, false)) {
+    EXPECT_EQ(layer.layers, std::vector<int>{2});
+  }
+}
+
+// 16 bits are served on request, as of other layers.
+TEST(ModelExperts, ThatAreNotQuantised) {
+  Json config = experts_config("mixtral");
+  config.erase("quantization_config");
+  const Model plain = experts_model(config);
+  for (const ModelLayer& layer : expert_layers(plain, false)) {
+    EXPECT_NE(layer.reason.find("--dense"), std::string::npos);
+  }
+  EXPECT_EQ(expert_layers(plain, false).size(), 2U);
+  const Model dense = experts_model(config, true);
+  ASSERT_EQ(expert_layers(dense, true).size(), 2U);
+  EXPECT_EQ(moe_of(dense, expert_layers(dense, true)[0]).gate_up.type, WeightType::kBf16);
+}
+
+TEST(ModelExperts, TheirBytesAreThoseOfBothStacks) {
+  const Model model = experts_model(experts_config("mixtral"));
+  const std::vector<ModelLayer> layers = expert_layers(model, true);
+  const MoeGemms gemms = moe_gemms(moe_of(model, layers.at(0)));
+  std::size_t want = 0;
+  for (const GemmSpec& gemm : {gemms.gate_up, gemms.down}) {
+    want += 4 * 8 * weight_layout(gemm).total_bytes;
+  }
+  const ModelSize size = model_size(model, {}, target_from_name("h200"), {3, 100});
+  std::size_t got = 0;
+  for (const ModelWeightSize& weights : size.weights) {
+    if (weights.name.find("8 experts") != std::string::npos) got += weights.bytes;
+  }
+  EXPECT_EQ(got, want);
+}
+
+}  // namespace
+}  // namespace heddle
