@@ -149,9 +149,11 @@ void add_plain(const Checkpoint& checkpoint, const CheckpointConfig& config,
 
 // What makes X of eight bits where a layer takes it. Other norms and activations are the engine's.
 void add_rows_of_bytes(const CheckpointConfig& config, Model* model) {
-  const auto bytes = std::find_if(
-      model->kernels.begin(), model->kernels.end(),
-      [](const ModelKernel& kernel) { return kernel.spec.gemm().has_byte_activations(); });
+  const auto bytes =
+      std::find_if(model->kernels.begin(), model->kernels.end(), [](const ModelKernel& kernel) {
+        const auto* const gemm = kernel.spec.get_if<GemmSpec>();
+        return gemm != nullptr && gemm->has_byte_activations();
+      });
   if (bytes == model->kernels.end()) return;
   if (!config.decoder) {
     model->notes.emplace_back(
@@ -175,12 +177,28 @@ class LayersOfModel {
     model_.quant_method = config.quantization.method();
   }
 
+  // Before the layers, of which each set has two.
+  void add(const std::vector<CheckpointExperts>& experts) {
+    for (const CheckpointExperts& one : experts) {
+      products_[one.gate_up] = {&one, false};
+      products_[one.down] = {&one, true};
+    }
+  }
+
   void add(const PackedLayer& packed) {
-    const auto [place, is_new] = kernels_.try_emplace(
-        {packed.spec.name(), packed.spec.canonical_json()}, model_.kernels.size());
-    if (is_new) model_.kernels.push_back({packed.spec, 0, covers(packed.group)});
-    ++model_.kernels[place->second].layers;
+    const auto product = products_.find(packed.group.name);
+    const bool is_product = product != products_.end();
+    const bool is_down = is_product && product->second.is_down;
+    const Spec& kernel = is_product ? product->second.experts->spec : packed.spec;
+    const auto [place, is_new] =
+        kernels_.try_emplace({kernel.name(), kernel.canonical_json()}, model_.kernels.size());
+    if (is_new) model_.kernels.push_back({kernel, 0, covers(packed.group)});
+    ModelKernel& served = model_.kernels[place->second];
+    if (!is_down) ++served.layers;  // the two products of experts are one layer of them
+    if (is_product) add_covers(product->second, is_new, packed.group, &served);
     ModelLayer layer;
+    layer.is_down = is_down;
+    if (is_product) layer.kind = ModelLayer::Kind::kExperts;
     layer.name = packed.spec.name();
     layer.n = packed.spec.weight_shape().n;
     layer.k = packed.spec.weight_shape().k;
@@ -243,6 +261,22 @@ class LayersOfModel {
   }
 
  private:
+  struct Product {
+    const CheckpointExperts* experts = nullptr;
+    bool is_down = false;
+  };
+
+  // A kernel covers both products of the first experts that have it.
+  void add_covers(const Product& product, bool is_new, const LayerGroup& group,
+                  ModelKernel* kernel) {
+    if (is_new) {
+      first_experts_.insert(product.experts);
+    } else if (first_experts_.count(product.experts) != 0) {
+      kernel->covers = product.is_down ? kernel->covers + " + " + covers(group)
+                                       : covers(group) + " + " + kernel->covers;
+    }
+  }
+
   using NameAndText = std::pair<std::string, std::string>;
 
   const Checkpoint& checkpoint_;
@@ -250,8 +284,10 @@ class LayersOfModel {
   std::set<std::string> consumed_;
   Layers layers_;
   Model model_;
-  std::map<NameAndText, std::size_t> kernels_;   // by name and spec
-  std::map<NameAndText, std::size_t> unserved_;  // by name and reason
+  std::map<NameAndText, std::size_t> kernels_;        // by name and spec
+  std::map<std::string, Product> products_;           // layers that are one
+  std::set<const CheckpointExperts*> first_experts_;  // of a kernel
+  std::map<NameAndText, std::size_t> unserved_;       // by name and reason
 };
 
 }  // namespace
@@ -264,11 +300,14 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
   }
   std::set<std::string> consumed = std::move(plan.inventory.skipped);
   for (const PackedLayer& packed : plan.packed) {
+    consumed.insert(packed.expert_tensors.begin(), packed.expert_tensors.end());
+    if (!packed.experts.empty()) continue;
     for (const LayerName& part : packed.group.parts) {
       for (std::string& tensor : tensors_of(part, checkpoint)) consumed.insert(std::move(tensor));
     }
   }
   LayersOfModel layers(checkpoint, config, std::move(consumed));
+  layers.add(plan.experts);
   for (const PackedLayer& packed : plan.packed) layers.add(packed);
   for (const UnservedLayer& layer : plan.unserved) layers.add(layer);
   for (const MissingLayer& layer : plan.missing) layers.add(layer);
@@ -284,6 +323,7 @@ Model model_of_packed(const Checkpoint& checkpoint, const CheckpointConfig& conf
     if (others.count(name) == 0) consumed.insert(name);
   }
   LayersOfModel layers(checkpoint, config, std::move(consumed));
+  layers.add(packed.experts);
   for (const PackedLayerTensors& tensors : packed.layers) layers.add(tensors.layer);
   for (const UnservedLayer& layer : packed.unserved) layers.add(layer);
   return layers.finish(std::move(packed.notes), packed.dense);

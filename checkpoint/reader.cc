@@ -91,6 +91,7 @@ struct CheckpointReader::State {
       plain.push_back(public_tensor(tensor.info));
       add(std::move(tensor));
     }
+    experts = std::move(packed.experts);
     unserved = std::move(packed.unserved);
     notes = std::move(packed.notes);
   }
@@ -147,6 +148,7 @@ struct CheckpointReader::State {
   const CheckpointConfig config;
   std::vector<CheckpointLayer> layers;
   std::vector<CheckpointTensor> plain;
+  std::vector<CheckpointExperts> experts;
   std::vector<UnservedLayer> unserved;
   std::vector<std::string> notes;
   std::map<std::string, MadeTensor> made;  // by name
@@ -174,10 +176,13 @@ struct CheckpointReader::State {
     layer.layout_version = kLayoutVersion;
     for (std::size_t i = 0; i < from.group.parts.size(); ++i) {
       layer.parts.push_back({from.group.parts[i].name, from.heights[i]});
-      if (is_packed_file) continue;
+      if (is_packed_file || !from.experts.empty()) continue;
       for (const std::string& name : tensors_of(from.group.parts[i], checkpoint)) {
         layer.source_bytes += checkpoint.at(name).tensor->bytes;
       }
+    }
+    for (const std::string& name : from.expert_tensors) {
+      layer.source_bytes += checkpoint.at(name).tensor->bytes;
     }
     if (is_packed_file) layer.source_bytes = layer.packed.bytes;
     add(std::move(tensors.weights));
@@ -197,6 +202,9 @@ const std::vector<CheckpointLayer>& CheckpointReader::layers() const noexcept {
 }
 const std::vector<CheckpointTensor>& CheckpointReader::tensors() const noexcept {
   return state_->plain;
+}
+const std::vector<CheckpointExperts>& CheckpointReader::experts() const noexcept {
+  return state_->experts;
 }
 const std::vector<UnservedLayer>& CheckpointReader::unserved() const noexcept {
   return state_->unserved;

@@ -58,7 +58,15 @@ std::string checkpoint_to_json(const CheckpointReader& reader) {
                         {"k", layer.k},
                         {"tensors", layer.tensors}});
   }
+  auto experts = ordered_json::array();
+  for (const CheckpointExperts& one : reader.experts()) {
+    experts.push_back({{"name", one.name},
+                       {"spec", ordered_json::parse(one.spec.canonical_json())},
+                       {"gate_up", one.gate_up},
+                       {"down", one.down}});
+  }
   return ordered_json{{"layers", std::move(layers)},
+                      {"experts", std::move(experts)},
                       {"tensors", std::move(tensors)},
                       {"unserved", std::move(unserved)},
                       {"notes", reader.notes()}}

@@ -252,6 +252,14 @@ std::optional<std::uint64_t> tensor_bytes(TensorType type, const std::vector<std
   return static_cast<std::uint64_t>(bytes);
 }
 
+TensorInfo member_of_stack(const TensorInfo& stack, std::int64_t index) {
+  TensorInfo member = stack;
+  member.bytes /= static_cast<std::uint64_t>(stack.shape.front());
+  member.begin += static_cast<std::uint64_t>(index) * member.bytes;
+  member.shape.erase(member.shape.begin());
+  return member;
+}
+
 std::string describe(TensorType type, const std::vector<std::int64_t>& shape) {
   return fmt::format("{} [{}]", to_string(type), fmt::join(shape, ", "));
 }

@@ -27,6 +27,10 @@ std::optional<TensorType> tensor_type(std::string_view word) noexcept;
 // 2^63 or more.
 std::optional<std::uint64_t> tensor_bytes(TensorType type, const std::vector<std::int64_t>& shape);
 
+// One of the tensors that lie in a stack: without its first side. Precondition: it has the side,
+// and `index` is of it.
+TensorInfo member_of_stack(const TensorInfo& stack, std::int64_t index);
+
 // "I32 [512, 4096]", for messages.
 std::string describe(TensorType type, const std::vector<std::int64_t>& shape);
 

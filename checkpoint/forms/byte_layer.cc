@@ -32,8 +32,8 @@ struct Block {
 };
 
 struct ByteTensors {
-  const TensorInfo& weight;
-  const TensorInfo& scale;
+  TensorInfo weight;
+  TensorInfo scale;
   const TensorInfo* zeros;          // I8, of the shape of the scales; null: none
   std::vector<std::int64_t> shape;  // [..., N, K]
 };
@@ -64,7 +64,9 @@ class ByteLayer final : public QuantizedRows {
     const TensorInfo& weight = tensors.weight;
     codes_ = make_large_buffer<std::uint8_t>(weight.bytes);
     checkpoint.at(weight.name).file->read(weight, 0, codes_.get(), weight.bytes);
-    scales_ = checkpoint.read(tensors.scale.name);
+    scales_.resize(tensors.scale.bytes);
+    checkpoint.at(tensors.scale.name)
+        .file->read(tensors.scale, 0, scales_.data(), tensors.scale.bytes);
     if (!has_zeros_) return;
     // Signed codes with zero points are unsigned ones with an offset of 128 in both.
     for (std::uint64_t i = 0; i < weight.bytes; ++i) codes_[i] ^= kSignBit;
@@ -230,6 +232,24 @@ void check_stacked(const std::string& layer, const std::vector<std::int64_t>& sh
   }
 }
 
+// Leaves the matrix of a stack that the layer is.
+void take_member(const LayerName& layer, ByteTensors* tensors) {
+  const auto is_stack = [&](const TensorInfo& tensor) {
+    return !tensor.shape.empty() && tensor.shape.front() == tensors->shape.front();
+  };
+  if (tensors->shape.size() != 3 || layer.matrix >= tensors->shape.front() ||
+      !is_stack(tensors->scale) || tensors->zeros != nullptr) {
+    refuse_layer(
+        layer.name,
+        fmt::format("the tensor {} is {} and its scale {}: they are no stacks of matrices",
+                    tensors->weight.name, describe(tensors->weight.type, tensors->weight.shape),
+                    describe(tensors->scale.type, tensors->scale.shape)));
+  }
+  tensors->weight = member_of_stack(tensors->weight, layer.matrix);
+  tensors->scale = member_of_stack(tensors->scale, layer.matrix);
+  tensors->shape.erase(tensors->shape.begin());
+}
+
 // Three sides are a stack of matrices or a convolution along one axis.
 bool is_convolution(const CheckpointConfig& config, const LayerName& layer,
                     const TensorInfo& weight) {
@@ -254,8 +274,8 @@ std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, con
   ByteTensors tensors = {codes, *byte_scales(layer, checkpoint),
                          checkpoint.find(layer.module() + ".weight_zero_point"),
                          matrix_shape(codes, convolution)};
-  const TensorInfo& weight = tensors.weight;
-  const TensorInfo& scale = tensors.scale;
+  const TensorInfo weight = tensors.weight;
+  const TensorInfo scale = tensors.scale;
   if (weight.bytes == 0 || weight.shape.size() < 2 || weight.shape.size() > 4) {
     refuse_layer(layer.name, fmt::format("the tensor {} is {}, which is no matrix, no stack of "
                                          "matrices and no convolution",
@@ -287,6 +307,7 @@ std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, con
     check_zeros(checkpoint, layer.name, *zeros);
     tensors.zeros = nullptr;
   }
+  if (layer.matrix >= 0) take_member(layer, &tensors);
   auto result =
       std::make_unique<ByteLayer>(layer.name, tensors, read_block(layer.name, tensors, scheme));
   if (load == Load::kAll) result->read(checkpoint, tensors);

@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t kNvGroup = 16;
 
 struct Fp4Tensors {
-  const TensorInfo& codes;
-  const TensorInfo& scales;
+  TensorInfo codes;
+  TensorInfo scales;
   std::vector<std::int64_t> shape;  // [..., N, K]
   DType scale_dtype;                // kE8m0: MX, kE4m3: NV
 };
@@ -37,7 +37,9 @@ class Fp4Layer final : public QuantizedRows {
     codes_ = make_large_buffer<std::uint8_t>(tensors.codes.bytes);
     checkpoint.at(tensors.codes.name)
         .file->read(tensors.codes, 0, codes_.get(), tensors.codes.bytes);
-    scales_ = checkpoint.read(tensors.scales.name);
+    scales_.resize(tensors.scales.bytes);
+    checkpoint.at(tensors.scales.name)
+        .file->read(tensors.scales, 0, scales_.data(), tensors.scales.bytes);
   }
 
   WeightSpec weight() const override {
@@ -141,7 +143,15 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
                              describe(scales.type, scales.shape), fmt::join(shape, ", ")));
   }
   shape.back() *= group;
-  return {codes, scales, std::move(shape), nv ? DType::kE4m3 : DType::kE8m0};
+  const DType scale_dtype = nv ? DType::kE4m3 : DType::kE8m0;
+  if (layer.matrix < 0) return {codes, scales, std::move(shape), scale_dtype};
+  if (shape.size() != 3 || layer.matrix >= shape.front()) {
+    refuse_layer(layer.name, fmt::format("the tensor {} is {}, which is no stack of matrices",
+                                         codes.name, describe(codes.type, codes.shape)));
+  }
+  shape.erase(shape.begin());
+  return {member_of_stack(codes, layer.matrix), member_of_stack(scales, layer.matrix),
+          std::move(shape), scale_dtype};
 }
 
 // NVFP4's factor for the whole tensor, without which its values mean nothing. Model Optimizer

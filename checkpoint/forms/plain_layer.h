@@ -17,11 +17,13 @@ class PlainLayer final : public QuantizedRows {
  public:
   enum class Order {
     kRows,     // [N, K]
-    kColumns,  // [K, N]: GPT-2's Conv1D. The tensor is held as a whole, since a row is all over it
+    kColumns,  // [K, N]: GPT-2's Conv1D. The matrix is held as a whole, since a row is all over it
   };
 
-  // Preconditions: a tensor of F16 or BF16 with two sides; the checkpoint outlives the layer.
-  PlainLayer(std::string name, const Checkpoint::Entry& entry, Order order, Load load);
+  // Preconditions: a tensor of F16 or BF16 with two sides; the checkpoint's file outlives the
+  // layer.
+  PlainLayer(std::string name, const SafetensorsFile& file, TensorInfo tensor, Order order,
+             Load load);
 
   WeightSpec weight() const override;
   DType native_dtype() const override;
@@ -30,7 +32,8 @@ class PlainLayer final : public QuantizedRows {
   void rows(std::int64_t first, std::int64_t count, DType dtype, std::uint16_t* out) const override;
 
  private:
-  Checkpoint::Entry entry_;
+  const SafetensorsFile& file_;
+  TensorInfo tensor_;
   Order order_;
   LargeBuffer<std::uint16_t> columns_;  // of kColumns with Load::kAll, else null
 };

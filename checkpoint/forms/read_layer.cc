@@ -9,7 +9,7 @@ namespace heddle {
 std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                           const CheckpointConfig& config, Load load) {
   // Its tensors tell all of it, whatever the quantiser did to other layers.
-  if (layer.kind == LayerName::Kind::kPlain) {
+  if (layer.is_plain()) {
     return read_plain_layer(checkpoint, layer, config, load);
   }
   const Scheme* scheme = scheme_of_layer(config, layer);
@@ -29,6 +29,7 @@ std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const La
     case LayerName::Kind::kPacked:
     case LayerName::Kind::kQuarkPacked:
     case LayerName::Kind::kPlain:
+    case LayerName::Kind::kPlainExperts:
       break;
   }
   return std::make_unique<IntegerLayer>(IntegerLayer::read(checkpoint, layer, config, load));

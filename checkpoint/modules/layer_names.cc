@@ -43,6 +43,8 @@ std::vector<std::string_view> suffixes(Kind kind) {
       return {"_blocks", "_scales"};
     case Kind::kPlain:
       return {".weight"};
+    case Kind::kPlainExperts:
+      return {""};
   }
   return {};
 }
@@ -77,6 +79,14 @@ bool is_cross_attention(std::string_view prefix) {
 }
 
 }  // namespace
+
+std::string bias_of(const LayerName& layer) {
+  const bool experts = layer.kind == Kind::kMxfp4Experts || layer.kind == Kind::kNamedBytes ||
+                       layer.kind == Kind::kPlainExperts;
+  return layer.name + (experts ? "_bias" : ".bias");
+}
+
+std::string pre_scale_of(const std::string& layer) { return layer + ".pre_quant_scale"; }
 
 const TensorInfo* byte_scales(const LayerName& layer, const Checkpoint& checkpoint) {
   for (const std::string_view suffix : suffixes(layer.kind)) {

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_CHECKPOINT_MODULES_LAYER_NAMES_H_
 #define HEDDLE_CHECKPOINT_MODULES_LAYER_NAMES_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,20 +25,26 @@ struct LayerName {
     kMxfp4,         // <layer>.blocks and <layer>.scales
     kMxfp4Experts,  // <layer>_blocks and <layer>_scales
     kPlain,         // <layer>.weight of 16 bits, which was not quantised
+    kPlainExperts,  // <layer> itself of 16 bits: stacked experts that were not quantised
   };
 
   std::string name;
   Kind kind = Kind::kQweight;
-  // With kPlain:
+  // With kPlain, kPlainExperts:
   bool transposed = false;  // stored as [K, N]
   int code_bits = 0;        // it is quantised on its way; 0: it stays as it is
   // Whose weights it has: the embeddings', of a head without its own.
   std::string shared_module{};
+  // Of a stack of experts this matrix alone; -1: all of the tensors.
+  std::int64_t matrix = -1;
 
   // The module whose tensors it has.
   const std::string& module() const { return shared_module.empty() ? name : shared_module; }
   // The tensor of plain weights that `heddle dequantize` writes.
-  std::string plain_tensor() const { return kind == Kind::kNamedBytes ? name : name + ".weight"; }
+  std::string plain_tensor() const {
+    return kind == Kind::kNamedBytes || kind == Kind::kPlainExperts ? name : name + ".weight";
+  }
+  bool is_plain() const { return kind == Kind::kPlain || kind == Kind::kPlainExperts; }
 };
 
 // The layer whose codes the tensor is; nothing for other tensors.
@@ -45,6 +52,10 @@ std::optional<LayerName> layer_of_codes(const TensorInfo& tensor, const Checkpoi
 // The tensors that the layer is made of, the codes first. Those of a shared module are that one's,
 // too.
 std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint);
+// The tensor that has the layer's bias, if any: "<layer>.bias", "<layer>_bias" of stacked experts.
+std::string bias_of(const LayerName& layer);
+// A factor for each column of X: "<layer>.pre_quant_scale".
+std::string pre_scale_of(const std::string& layer);
 // The scales of a layer of kBytes or kNamedBytes, by whatever name; null where there are none.
 const TensorInfo* byte_scales(const LayerName& layer, const Checkpoint& checkpoint);
 

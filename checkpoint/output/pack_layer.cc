@@ -60,6 +60,13 @@ void write_matrix(const FusedLayer& layer, const GemmSpec& spec, std::int64_t ma
   out->write(tensor_scale.data(), tensor_scale.size());
 }
 
+[[noreturn]] void refuse_change(const std::string& layer) {
+  throw Error(ErrorCategory::kFile, "checkpoint.changed",
+              fmt::format("layer \"{}\": its tensors are not those that were there when the "
+                          "checkpoint was opened",
+                          excerpt(layer)));
+}
+
 // What was read of the layer when it was planned, the spec depends on.
 void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matrices,
                     const std::vector<std::int32_t>& permutation) {
@@ -76,10 +83,25 @@ void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matr
       Spec::from_gemm(gemm).canonical_json() == spec.canonical_json()) {
     return;
   }
-  throw Error(ErrorCategory::kFile, "checkpoint.changed",
-              fmt::format("layer \"{}\": its tensors are not those that were there when the "
-                          "checkpoint was opened",
-                          excerpt(layer.name())));
+  refuse_change(layer.name());
+}
+
+// One expert after the other, of which one at a time is in memory.
+void write_experts(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                   const TensorParallel& parallel, const std::vector<LayerGroup>& experts,
+                   TensorScales tensor_scales, const GemmSpec& spec, ByteStream* out) {
+  const std::string planned = Spec::from_gemm(spec).canonical_json();
+  for (const LayerGroup& expert : experts) {
+    const FusedLayer layer =
+        read_group(checkpoint, expert, config, parallel, Load::kAll, tensor_scales);
+    GemmSpec gemm = spec;
+    gemm.shape.n = layer.spec().shape.n;
+    gemm.shape.k = layer.spec().shape.k;
+    gemm.weight = layer.spec().weight;
+    gemm.act_order = layer.spec().act_order;
+    if (Spec::from_gemm(gemm).canonical_json() != planned) refuse_change(layer.name());
+    write_matrix(layer, spec, 0, out);
+  }
 }
 
 }  // namespace
@@ -92,6 +114,13 @@ MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& 
   made.info.shape = {static_cast<std::int64_t>(bytes)};
   if (planned.matrices != 1) made.info.shape.insert(made.info.shape.begin(), planned.matrices);
   made.info.bytes = static_cast<std::uint64_t>(planned.matrices) * bytes;
+  if (!planned.experts.empty()) {
+    made.make = [&checkpoint, &config, parallel, experts = planned.experts,
+                 scales = planned.tensor_scales, spec = planned.spec](ByteStream* out) {
+      write_experts(checkpoint, config, parallel, experts, scales, spec.gemm(), out);
+    };
+    return made;
+  }
   made.make = [&checkpoint, &config, parallel, group = planned.group, spec = planned.spec,
                matrices = planned.matrices, permutation = planned.permutation](ByteStream* out) {
     const FusedLayer layer = read_group(checkpoint, group, config, parallel, Load::kAll);

@@ -23,6 +23,13 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   PackedCheckpoint packed;
   std::vector<std::string> consumed(plan.inventory.skipped.begin(), plan.inventory.skipped.end());
   for (PackedLayer& layer : plan.packed) {
+    if (!layer.experts.empty()) {
+      consumed.insert(consumed.end(), layer.expert_tensors.begin(), layer.expert_tensors.end());
+      MadeTensor weights = packed_weights(checkpoint, config, options.parallel, layer);
+      std::optional<MadeTensor> bias = layer.expert_bias;
+      packed.layers.push_back({std::move(layer), std::move(weights), {}, std::move(bias), {}, {}});
+      continue;
+    }
     for (const LayerName& part : layer.group.parts) {
       if (!part.shared_module.empty()) continue;  // another module has it, too
       for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));
@@ -44,6 +51,7 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
     packed.layers.push_back({std::move(layer), std::move(weights), std::move(permutation),
                              std::move(bias), std::move(pre_scale), std::move(input_scale)});
   }
+  packed.experts = std::move(plan.experts);
   packed.others = copies_of_others(checkpoint, consumed);
   packed.unserved = std::move(plan.unserved);
   std::sort(packed.unserved.begin(), packed.unserved.end(),

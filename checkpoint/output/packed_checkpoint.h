@@ -26,6 +26,7 @@ struct PackedLayerTensors {
 // `heddle repack` writes it to a file, CheckpointReader hands it out.
 struct PackedCheckpoint {
   std::vector<PackedLayerTensors> layers;  // ascending by name
+  std::vector<CheckpointExperts> experts;  // as LayerPlan::experts
   std::vector<MadeTensor> others;          // copied as they are; ascending by name
   std::vector<UnservedLayer> unserved;     // ascending by name; their tensors are among the others
   std::vector<std::string> notes;

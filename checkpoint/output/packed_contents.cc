@@ -36,6 +36,7 @@ class ContentsReader {
     }
     return *found;
   }
+  bool has(std::string_view key) const { return node_.find(key) != nullptr; }
   bool flag(std::string_view key) const { return member(key, Node::Kind::kBool).boolean; }
   std::int64_t size(std::string_view key) const { return size(member(key, Node::Kind::kInteger)); }
   std::int64_t size(const Node& node) const {
@@ -98,15 +99,15 @@ std::string contents_text(const PackedContents& contents) {
                         {"k", layer.k},
                         {"tensors", layer.tensors}});
   }
-  const Json document = {{"version", kContentsVersion},
-                         {"fused", contents.fused},
-                         {"gated", contents.gated},
-                         {"dense", contents.dense},
-                         {"rotates", contents.rotates},
-                         {"layers", std::move(layers)},
-                         {"unserved", std::move(unserved)},
-                         {"copied", contents.copied},
-                         {"kept", contents.kept}};
+  auto experts = Json::object();
+  for (const auto& [name, one] : contents.experts) {
+    experts[name] = {{"spec", one.spec}, {"gate_up", one.gate_up}, {"down", one.down}};
+  }
+  const Json document = {{"version", kContentsVersion},   {"fused", contents.fused},
+                         {"gated", contents.gated},       {"dense", contents.dense},
+                         {"rotates", contents.rotates},   {"layers", std::move(layers)},
+                         {"experts", std::move(experts)}, {"unserved", std::move(unserved)},
+                         {"copied", contents.copied},     {"kept", contents.kept}};
   return document.dump();
 }
 
@@ -134,6 +135,16 @@ PackedContents read_contents(std::string_view text, const std::string& file) {
   const Node& layers = reader.member("layers", Node::Kind::kObject);
   for (std::size_t i = 0; i < layers.items.size(); ++i) {
     contents.layers.emplace(layers.keys[i], layer_in(reader.object(layers.items[i])));
+  }
+  // Files of versions that packed no experts have no such member.
+  if (reader.has("experts")) {
+    const Node& experts = reader.member("experts", Node::Kind::kObject);
+    for (std::size_t i = 0; i < experts.items.size(); ++i) {
+      const ContentsReader one = reader.object(experts.items[i]);
+      contents.experts.emplace(
+          experts.keys[i],
+          PackedExpertsContents{one.text("spec"), one.text("gate_up"), one.text("down")});
+    }
   }
   for (const Node& node : reader.member("unserved", Node::Kind::kArray).items) {
     const ContentsReader fields = reader.object(node);

@@ -29,6 +29,13 @@ struct PackedLayerContents {
   std::string pre_scale;
 };
 
+// The experts of a decoder layer: two of the layers.
+struct PackedExpertsContents {
+  std::string spec;  // of a moe: JSON
+  std::string gate_up;
+  std::string down;
+};
+
 struct PackedContents {
   // How the file was packed, as in CheckpointOptions.
   bool fused = true;
@@ -36,6 +43,7 @@ struct PackedContents {
   bool dense = false;
   bool rotates = false;  // the engine has to rotate activations
   std::map<std::string, PackedLayerContents> layers;
+  std::map<std::string, PackedExpertsContents> experts;
   std::vector<UnservedLayer> unserved;
   std::vector<std::string> copied;  // tensors that are no part of `layers`
   std::size_t kept = 0;             // quantised layers that were left as they were on request

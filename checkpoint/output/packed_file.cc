@@ -86,6 +86,8 @@ class PackedFileReader {
   MadeTensor take_floats(const std::string& name, std::int64_t elements);
   MadeTensor take_weights(const std::string& name, std::size_t bytes, std::int64_t* matrices);
   MadeTensor take_scale(const std::string& name);
+  CheckpointExperts read_experts(const std::string& name, const PackedExpertsContents& contents,
+                                 const std::vector<PackedLayerTensors>& layers) const;
   PackedLayerTensors read_layer(const std::string& name, const PackedLayerContents& contents);
   void check_arch(const Spec& spec, const std::string& layer, int arch) const;
   void check_keys() const;
@@ -282,6 +284,33 @@ PackedLayerTensors PackedFileReader::read_layer(const std::string& name,
           std::move(bias),  std::move(pre_scale), std::move(input_scale)};
 }
 
+CheckpointExperts PackedFileReader::read_experts(
+    const std::string& name, const PackedExpertsContents& contents,
+    const std::vector<PackedLayerTensors>& layers) const {
+  const auto refuse_experts = [&](const std::string& why) {
+    refuse(fmt::format("the experts \"{}\" in its metadata {}", excerpt(name), why));
+  };
+  std::optional<Spec> spec;
+  try {
+    spec = Spec::parse(contents.spec);
+  } catch (const Error&) {
+    refuse_experts("have a spec that this library does not know");
+  }
+  const auto* const moe = spec->get_if<MoeSpec>();
+  if (moe == nullptr) refuse_experts("have the spec of another operation");
+  const MoeGemms gemms = moe_gemms(*moe);
+  for (const auto& [layer, gemm] :
+       {std::pair{&contents.gate_up, &gemms.gate_up}, std::pair{&contents.down, &gemms.down}}) {
+    const auto found = std::find_if(layers.begin(), layers.end(), [&](const auto& other) {
+      return other.layer.group.name == *layer;
+    });
+    const bool fits = found != layers.end() && found->layer.matrices == moe->local_experts() &&
+                      found->layer.spec.canonical_json() == Spec::from_gemm(*gemm).canonical_json();
+    if (!fits) refuse_experts(fmt::format("are not those of its layer \"{}\"", excerpt(*layer)));
+  }
+  return {name, Spec::from_moe(*moe, "experts"), contents.gate_up, contents.down};
+}
+
 void PackedFileReader::check_arch(const Spec& spec, const std::string& layer, int arch) const {
   if (arch == 0 || !spec.gemm().has_byte_activations()) return;
   if (takes_bytes(target_of_arch(arch), spec.gemm())) return;
@@ -327,6 +356,9 @@ PackedCheckpoint PackedFileReader::read(int arch) {
   for (const auto& [name, layer] : contents_.layers) {
     packed.layers.push_back(read_layer(name, layer));
     check_arch(packed.layers.back().layer.spec, name, arch);
+  }
+  for (const auto& [name, experts] : contents_.experts) {
+    packed.experts.push_back(read_experts(name, experts, packed.layers));
   }
   std::sort(contents_.copied.begin(), contents_.copied.end());
   for (const std::string& name : contents_.copied) packed.others.push_back(take(name));

@@ -31,6 +31,9 @@ PackedContents contents_of(const PackedCheckpoint& packed, const PackOptions& op
       noted.parts.push_back({layer.group.parts[i].name, layer.heights[i]});
     }
   }
+  for (const CheckpointExperts& experts : packed.experts) {
+    contents.experts[experts.name] = {experts.spec.canonical_json(), experts.gate_up, experts.down};
+  }
   for (const MadeTensor& tensor : packed.others) contents.copied.push_back(tensor.info.name);
   return contents;
 }

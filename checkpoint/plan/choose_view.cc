@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "checkpoint/modules/layer_error.h"
+#include "checkpoint/modules/module_roles.h"
 #include "checkpoint/plan/tensor_parallel.h"
 
 namespace heddle {
@@ -33,6 +34,18 @@ std::vector<RowRun> ordered_rows(const QuantizedRows& layer, const FusedQkv& fus
   return runs;
 }
 
+// All gates, then all ups, of rows that take turns.
+std::vector<RowRun> paired_rows(const QuantizedRows& layer) {
+  if (layer.n() % 2 != 0) {
+    refuse_layer(layer.name(), fmt::format("{} rows are no pairs of a gate and an up", layer.n()));
+  }
+  std::vector<RowRun> runs;
+  for (const std::int64_t half : {0, 1}) {
+    for (std::int64_t row = half; row < layer.n(); row += 2) runs.push_back({row, 1});
+  }
+  return runs;
+}
+
 }  // namespace
 
 LayerView view_of(const QuantizedRows& layer, const CheckpointConfig& config,
@@ -41,6 +54,8 @@ LayerView view_of(const QuantizedRows& layer, const CheckpointConfig& config,
   if (config.fused_qkv && leaf_of_layer(layer.name()) == config.fused_qkv->module) {
     view.rows.push_back(ordered_rows(layer, *config.fused_qkv));
   }
+  const LinearRow* const row = row_of_module(config, layer.name());
+  if (row != nullptr && row->order == RowOrder::kByPairs) view.rows.push_back(paired_rows(layer));
   if (parallel.size > 1) split(layer, config, parallel, &view);
   return view;
 }

@@ -12,14 +12,6 @@
 namespace heddle {
 namespace {
 
-std::string bias_of(const LayerName& layer) {
-  const bool experts =
-      layer.kind == LayerName::Kind::kMxfp4Experts || layer.kind == LayerName::Kind::kNamedBytes;
-  return layer.name + (experts ? "_bias" : ".bias");
-}
-
-std::string pre_scale_of(const std::string& layer) { return layer + ".pre_quant_scale"; }
-
 void check_size(const std::string& layer, const TensorInfo& tensor, std::int64_t want) {
   const std::uint64_t elements = tensor.bytes / static_cast<unsigned>(bytes_of(tensor.type));
   if (elements == static_cast<std::uint64_t>(want)) return;

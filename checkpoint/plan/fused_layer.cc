@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -18,7 +19,7 @@ namespace heddle {
 namespace {
 
 // What two layers differ in, of what one kernel has once; empty if nothing.
-std::string difference(const QuantizedRows& a, const QuantizedRows& b) {
+std::string difference(const QuantizedRows& a, const QuantizedRows& b, TensorScales tensor_scales) {
   const WeightSpec v = a.weight();
   const WeightSpec w = b.weight();
   if (a.k() != b.k()) return "K";
@@ -27,12 +28,28 @@ std::string difference(const QuantizedRows& a, const QuantizedRows& b) {
   if (v.bits != w.bits) return "the width of their codes";
   if (v.group_size != w.group_size || v.group_offset != w.group_offset) return "their groups";
   if (v.scale_dtype != w.scale_dtype) return "the type of their scales";
-  if (v.tensor_scale != w.tensor_scale || std::bit_cast<std::uint32_t>(a.tensor_scale()) !=
-                                              std::bit_cast<std::uint32_t>(b.tensor_scale())) {
+  const bool same_scale = std::bit_cast<std::uint32_t>(a.tensor_scale()) ==
+                          std::bit_cast<std::uint32_t>(b.tensor_scale());
+  if (v.tensor_scale != w.tensor_scale || (!same_scale && tensor_scales == TensorScales::kOne)) {
     return "the scale of the whole tensor";
   }
   if (a.group_index() != b.group_index()) return "the order of their columns (act-order)";
   return {};
+}
+
+double scale_at(DType dtype, const std::vector<std::uint8_t>& scales, std::size_t i) {
+  switch (dtype) {
+    case DType::kE8m0:
+      return e8m0_value(scales[i]);
+    case DType::kE4m3:
+      return e4m3_value(scales[i]);
+    case DType::kFp32:
+      return float_element(TensorType::kF32, scales.data(), i);
+    case DType::kFp16:
+      return float_element(TensorType::kF16, scales.data(), i);
+    default:
+      return float_element(TensorType::kBf16, scales.data(), i);
+  }
 }
 
 // FP32 holds all types of scales.
@@ -40,13 +57,23 @@ void append_floats(DType dtype, const std::vector<std::uint8_t>& scales,
                    std::vector<std::uint8_t>* to) {
   const std::size_t count = scales.size() / static_cast<std::size_t>(bytes_of(dtype));
   for (std::size_t i = 0; i < count; ++i) {
-    const double value = dtype == DType::kE8m0   ? e8m0_value(scales[i])
-                         : dtype == DType::kFp32 ? float_element(TensorType::kF32, scales.data(), i)
-                         : dtype == DType::kFp16
-                             ? float_element(TensorType::kF16, scales.data(), i)
-                             : float_element(TensorType::kBf16, scales.data(), i);
-    const auto bytes = std::bit_cast<std::array<std::uint8_t, 4>>(static_cast<float>(value));
+    const auto value = static_cast<float>(scale_at(dtype, scales, i));
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, 4>>(value);
     to->insert(to->end(), bytes.begin(), bytes.end());
+  }
+}
+
+// Scales of rows of the part times that of its tensor, rounded once to FP32.
+void fold_scales(const QuantizedRows& part, std::int64_t row, std::int64_t count,
+                 std::uint8_t* to) {
+  const DType dtype = part.weight().scale_dtype;
+  const std::int64_t groups = part.groups();
+  std::vector<std::uint8_t> stored(static_cast<std::size_t>(count * groups * bytes_of(dtype)));
+  part.scales(row, count, stored.data());
+  for (std::int64_t i = 0; i < count * groups; ++i) {
+    const double exact = scale_at(dtype, stored, static_cast<std::size_t>(i)) * part.tensor_scale();
+    const auto value = static_cast<float>(exact);
+    std::memcpy(to + i * 4, &value, sizeof value);
   }
 }
 
@@ -67,7 +94,7 @@ std::vector<std::int32_t> sorted_columns(const std::string& name, const Quantize
   return order;
 }
 
-GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation) {
+GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation, bool folds) {
   const QuantizedRows& first = *parts.front();
   GemmSpec spec;
   spec.weight = first.weight();
@@ -80,6 +107,10 @@ GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation
   if (parts.size() > 1 && spec.weight.group_size == kPerTensor) {
     spec.weight.group_size = kPerChannel;
   }
+  if (folds) {
+    spec.weight.tensor_scale = false;
+    spec.weight.scale_dtype = DType::kFp32;
+  }
   const bool in_order = first.group_index().empty() && spec.weight.group_offset == 0;
   if (spec.weight.has_scales() && in_order) {
     spec.weight.group_size = kernel_group_size(spec.shape.k, spec.weight.group_size);
@@ -91,9 +122,10 @@ GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation
 
 }  // namespace
 
-std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts) {
+std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts,
+                      TensorScales tensor_scales) {
   for (const auto& part : parts) {
-    const std::string what = difference(*parts.front(), *part);
+    const std::string what = difference(*parts.front(), *part, tensor_scales);
     if (!what.empty()) {
       return fmt::format("{} and {} differ in {}", excerpt(parts.front()->name()),
                          excerpt(part->name()), what);
@@ -102,8 +134,12 @@ std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts) 
   return {};
 }
 
-FusedLayer::FusedLayer(std::string name, Parts parts, std::optional<DType> activation)
-    : name_(std::move(name)), parts_(std::move(parts)), spec_(spec_of(parts_, activation)) {
+FusedLayer::FusedLayer(std::string name, Parts parts, std::optional<DType> activation,
+                       TensorScales tensor_scales)
+    : name_(std::move(name)),
+      parts_(std::move(parts)),
+      folds_(tensor_scales == TensorScales::kFolded && parts_.front()->weight().tensor_scale),
+      spec_(spec_of(parts_, activation, folds_)) {
   if (spec_.act_order) permutation_ = sorted_columns(name_, *parts_.front());
 }
 
@@ -132,7 +168,7 @@ void FusedLayer::rows(std::int64_t matrix, const std::vector<RowRun>& runs,
   weights->codes.resize(static_cast<std::size_t>(count * k * parts_.front()->code_bytes()));
   weights->scales.resize(static_cast<std::size_t>(count * scale_bytes));
   weights->zeros.resize(static_cast<std::size_t>(zeros ? count * groups : 0));
-  weights->tensor_scale = parts_.front()->tensor_scale();
+  weights->tensor_scale = folds_ ? 1.0F : parts_.front()->tensor_scale();
   std::int64_t done = 0;
   for (const RowRun& run : runs) {
     copy_rows(matrix, run, done, weights);
@@ -160,7 +196,12 @@ void FusedLayer::copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t 
       const std::int64_t to = at + begin - run.first;
       const std::int64_t row = matrix * part->n() + begin - start;
       part->codes(row, end - begin, weights->codes.data() + to * row_bytes);
-      part->scales(row, end - begin, weights->scales.data() + to * scale_bytes);
+      std::uint8_t* const scales = weights->scales.data() + to * scale_bytes;
+      if (folds_) {
+        fold_scales(*part, row, end - begin, scales);
+      } else {
+        part->scales(row, end - begin, scales);
+      }
       if (!weights->zeros.empty()) {
         part->zeros(row, end - begin, weights->zeros.data() + to * groups);
       }

@@ -15,9 +15,16 @@
 
 namespace heddle {
 
+// What becomes of scales of whole tensors that come on top of those of groups.
+enum class TensorScales {
+  kOne,     // all parts have the same one
+  kFolded,  // scales of groups are FP32, the tensor's among their factors
+};
+
 // Why one kernel cannot take the rows of the parts together: "they differ in K"; empty where it
 // can.
-std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts);
+std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts,
+                      TensorScales tensor_scales = TensorScales::kOne);
 
 // Immutable.
 class FusedLayer {
@@ -27,7 +34,8 @@ class FusedLayer {
   // Throws Error(kUnsupported) where the groups of act-order cannot be made contiguous. The
   // epilogue and activation.pre_scale of the spec are left as they are by default: they are not of
   // the rows. Precondition: why_apart() finds nothing.
-  FusedLayer(std::string name, Parts parts, std::optional<DType> activation);
+  FusedLayer(std::string name, Parts parts, std::optional<DType> activation,
+             TensorScales tensor_scales = TensorScales::kOne);
 
   const std::string& name() const noexcept { return name_; }
   // The spec of one matrix. Several parts that each have a scale for the whole tensor get a scale
@@ -60,6 +68,7 @@ class FusedLayer {
 
   std::string name_;
   Parts parts_;
+  bool folds_ = false;  // scales of parts
   GemmSpec spec_;
   std::vector<std::int32_t> permutation_;
 };

@@ -193,7 +193,7 @@ Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& c
     if (!kept) keep.refuse_part(*layer, tensors);
     if (!kept) {
       inventory.layers.push_back(*std::move(layer));
-    } else if (layer->kind != LayerName::Kind::kPlain) {
+    } else if (!layer->is_plain()) {
       ++inventory.kept;
     }
   }
@@ -239,11 +239,11 @@ Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& c
     if (tensors_of(layer, checkpoint).front() == plain) continue;
     inventory.unknown.push_back({layer.name, "it has both codes and plain weights"});
   }
-  const auto twice = std::adjacent_find(
-      inventory.layers.begin(), inventory.layers.end(), [](const LayerName& a, const LayerName& b) {
-        const bool coded = a.kind != LayerName::Kind::kPlain && b.kind != LayerName::Kind::kPlain;
-        return coded && a.name == b.name;
-      });
+  const auto twice = std::adjacent_find(inventory.layers.begin(), inventory.layers.end(),
+                                        [](const LayerName& a, const LayerName& b) {
+                                          const bool coded = !a.is_plain() && !b.is_plain();
+                                          return coded && a.name == b.name;
+                                        });
   if (twice != inventory.layers.end()) {
     inventory.unknown.push_back({twice->name, "it has codes of two forms, of which one is right"});
   }

@@ -14,7 +14,7 @@ namespace heddle {
 // What the config says of the layer's activations; null where they have 16 bits.
 const ActivationScheme* LayerActivations::scheme_of(const LayerName& layer) const {
   // The scheme of embeddings says nothing of what a head that shares them takes.
-  if (layer.kind == LayerName::Kind::kPlain || !layer.shared_module.empty()) return nullptr;
+  if (layer.is_plain() || !layer.shared_module.empty()) return nullptr;
   const Scheme* const scheme = config_.quantization.scheme_of(layer.name);
   return scheme != nullptr && scheme->activation ? &*scheme->activation : nullptr;
 }
@@ -38,13 +38,18 @@ std::optional<float> LayerActivations::apply(const LayerGroup& group, const Fuse
   GemmSpec bytes = *gemm;
   const std::string why = why_not(group, *scheme, layer, &bytes);
   if (!why.empty()) {
-    const auto place = sixteen_bits_.try_emplace(why, group.name, 0).first;
-    ++place->second.second;
+    take_sixteen_bits(group, why);
     return std::nullopt;
   }
   *gemm = bytes;
   if (!scheme->is_static) return std::nullopt;
   return read_input_scale(checkpoint_, group);
+}
+
+void LayerActivations::take_sixteen_bits(const LayerGroup& group, const std::string& why) {
+  if (scheme_of(group.parts.front()) == nullptr) return;
+  const auto place = sixteen_bits_.try_emplace(why, group.name, 0).first;
+  ++place->second.second;
 }
 
 std::string LayerActivations::why_not(const LayerGroup& group, const ActivationScheme& scheme,

@@ -32,6 +32,9 @@ class LayerActivations {
   // 16 bits, which is remembered. Throws as read_input_scale().
   std::optional<float> apply(const LayerGroup& group, const FusedLayer& layer, GemmSpec* gemm);
 
+  // The layer takes 16 bits for this reason, whatever the config says.
+  void take_sixteen_bits(const LayerGroup& group, const std::string& why);
+
   void add_notes(std::vector<std::string>* notes) const;
 
  private:

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "checkpoint/modules/layer_error.h"
 #include "checkpoint/modules/module_roles.h"
 #include "checkpoint/plan/cache_note.h"
+#include "checkpoint/plan/expert_biases.h"
 #include "checkpoint/plan/gated_layers.h"
 #include "checkpoint/plan/layer_activations.h"
 #include "checkpoint/plan/read_group.h"
+#include "generator/model/experts.h"
 #include "generator/operations/gemm/gemm.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
@@ -52,9 +55,10 @@ class Planner {
         gated_(config, options.gated),
         activations_(checkpoint, config, options.parallel) {}
 
-  void add_all(const std::vector<LayerGroup>& groups) {
+  void add_all(const std::vector<LayerGroup>& groups, const std::vector<ExpertSet>& sets) {
     gated_.check(groups);
     for (const LayerGroup& group : groups) add(group);
+    for (const ExpertSet& set : sets) add(set);
     finish();
   }
 
@@ -78,6 +82,158 @@ class Planner {
     }
   }
 
+  // What the experts of one product have alike.
+  struct Product {
+    GemmSpec gemm;  // of one
+    TensorScales tensor_scales = TensorScales::kOne;
+    std::vector<std::int64_t> heights;
+    ExpertBiases biases;
+  };
+
+  void add(const ExpertSet& set) {
+    try {
+      if (!set.fault.empty()) refuse_layer(set.name, set.fault);
+      std::string why;
+      MoeSpec moe = moe_of_block(*config_.decoder, *set.block, &why);
+      if (why.empty() && !set.absent.empty()) {
+        why = fmt::format(
+            "the weights of the {} product of its experts are not quantised; --dense "
+            "asks for kernels for such layers",
+            set.absent);
+      }
+      if (!why.empty()) return add_unserved(set, why, {}, {});
+      add_experts(set, std::move(moe));
+    } catch (const Error& error) {
+      unconverted_.add(error);
+    }
+  }
+
+  void add_experts(const ExpertSet& set, MoeSpec moe) {
+    const Product gate_up = product_of(set.gate_up);
+    const Product down = product_of(set.down);
+    const GemmShape& first = gate_up.gemm.shape;
+    const GemmShape& second = down.gemm.shape;
+    if (first.n != (moe.epilogue.gated ? 2 : 1) * second.k || second.n != first.k) {
+      refuse_layer(set.name,
+                   fmt::format("its experts are {} x {} and then {} x {}, which is no product of "
+                               "the other",
+                               first.n, first.k, second.n, second.k));
+    }
+    moe.shape.hidden = first.k;
+    moe.shape.intermediate = second.k;
+    moe.gate_up = gate_up.gemm.weight;
+    moe.down = down.gemm.weight;
+    moe.activation = gate_up.gemm.activation;
+    moe.epilogue.bias = gate_up.biases.any() || down.biases.any();
+    std::string why;
+    if (gate_up.gemm.act_order || down.gemm.act_order) why = kExpertsInOrder;
+    if (why.empty() && (gate_up.gemm.pre_scale || down.gemm.pre_scale)) why = kExpertsUnscaled;
+    if (why.empty()) why = why_no_moe(moe);
+    if (!why.empty()) return add_unserved(set, why, first, second);
+    const MoeGemms gemms = moe_gemms(moe);
+    add_product(set.gate_up, gate_up, gemms.gate_up);
+    add_product(set.down, down, gemms.down);
+    plan_.experts.push_back(
+        {set.name, Spec::from_moe(moe, "experts"), set.gate_up.name, set.down.name});
+    std::string note = shared_experts_note(set.block->facts.experts);
+    std::vector<std::string>& notes = plan_.notes;
+    const bool known = std::find(notes.begin(), notes.end(), note) != notes.end();
+    if (!note.empty() && !known) notes.push_back(std::move(note));
+  }
+
+  // Gates and ups of one expert may have a scale for the whole tensor each, where a kernel has one
+  // for both.
+  TensorScales tensor_scales_of(const ExpertProduct& experts) {
+    for (const LayerGroup& group : experts.each) {
+      if (group.parts.size() < 2 || !has_tensor_scale(group.parts.front())) break;
+      const ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
+      if (why_apart(viewed.parts).empty() ||
+          !why_apart(viewed.parts, TensorScales::kFolded).empty()) {
+        continue;
+      }
+      plan_.notes.push_back(fmt::format(
+          "{}: scales of groups are FP32, since gates and ups such as those of {} have other "
+          "scales for the whole tensor",
+          excerpt(experts.name), excerpt(group.name)));
+      return TensorScales::kFolded;
+    }
+    return TensorScales::kOne;
+  }
+
+  static bool has_tensor_scale(const LayerName& layer) {
+    return layer.kind == LayerName::Kind::kFp4 || layer.kind == LayerName::Kind::kPackedFp4;
+  }
+
+  // Reads of every expert what specs depend on. All have to be alike.
+  Product product_of(const ExpertProduct& experts) {
+    Product product;
+    product.tensor_scales = tensor_scales_of(experts);
+    std::string first;
+    for (const LayerGroup& group : experts.each) {
+      ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
+      const std::string apart = why_apart(viewed.parts, product.tensor_scales);
+      if (!apart.empty()) {
+        refuse_layer(group.name, apart + ": one kernel takes both, and they cannot be joined");
+      }
+      product.biases.add(checkpoint_, group, viewed);
+      const bool is_first = first.empty();
+      if (is_first) {
+        compare_sides(group, viewed);
+        note_experts(group, viewed);
+      }
+      const FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype,
+                             product.tensor_scales);
+      GemmSpec gemm = layer.spec();
+      for (const LayerName& part : group.parts) {
+        gemm.pre_scale = gemm.pre_scale || checkpoint_.find(pre_scale_of(part.name)) != nullptr;
+      }
+      std::string text = Spec::from_gemm(gemm).canonical_json();
+      if (is_first) {
+        product.gemm = gemm;
+        product.heights = layer.heights();
+        first = std::move(text);
+      } else if (text != first || layer.heights() != product.heights) {
+        refuse_layer(group.name, fmt::format("it is not as {} is: {}, not {}",
+                                             excerpt(experts.each.front().name), text, first));
+      }
+    }
+    return product;
+  }
+
+  void note_experts(const LayerGroup& group, const ViewedParts& viewed) {
+    has_plain_ = has_plain_ || group.parts.front().is_plain();
+    if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
+    activations_.take_sixteen_bits(group, kExpertsTakeSixteenBits);
+  }
+
+  void add_product(const ExpertProduct& experts, const Product& product, const GemmSpec& gemm) {
+    PackedLayer layer{{experts.name, experts.shown},
+                      Spec::from_gemm(gemm, label_of(experts.name)),
+                      std::ssize(experts.each),
+                      product.heights,
+                      {},
+                      std::nullopt};
+    layer.experts = experts.each;
+    layer.tensor_scales = product.tensor_scales;
+    layer.expert_tensors = experts.tensors(checkpoint_);
+    const std::set<std::string>& biases = product.biases.tensors();
+    layer.expert_tensors.insert(layer.expert_tensors.end(), biases.begin(), biases.end());
+    if (gemm.epilogue.bias) {
+      layer.expert_bias = product.biases.made(experts.name, gemm.activation);
+    }
+    plan_.packed.push_back(std::move(layer));
+  }
+
+  void add_unserved(const ExpertSet& set, const std::string& why, const GemmShape& first,
+                    const GemmShape& second) {
+    for (const auto& [product, shape] :
+         {std::pair{&set.gate_up, &first}, std::pair{&set.down, &second}}) {
+      if (product->each.empty()) continue;
+      plan_.unserved.push_back(
+          {product->name, why, shape->n, shape->k, product->tensors(checkpoint_)});
+    }
+  }
+
   // Layers of 16 bits with other sides are refused. Quantisers may pad theirs, so that is a note.
   void compare_sides(const LayerGroup& group, const ViewedParts& viewed) {
     for (std::size_t i = 0; i < group.parts.size(); ++i) {
@@ -94,6 +250,8 @@ class Planner {
     unconverted_.throw_if_any();
     std::sort(plan_.packed.begin(), plan_.packed.end(),
               [](const auto& a, const auto& b) { return a.group.name < b.group.name; });
+    std::sort(plan_.experts.begin(), plan_.experts.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
     if (!config_.dtype && has_plain_) {
       plan_.notes.emplace_back(
           "the config names no type of 16 bits for activations: of layers that were not quantised "
@@ -124,7 +282,7 @@ class Planner {
       return add_unserved(group, why, {viewed.plain_heights.front(), viewed.plain_k});
     }
     if (role == ModuleRole::kUnknown && unknown_++ == 0) first_unknown_ = group.name;
-    has_plain_ = has_plain_ || group.parts.front().kind == LayerName::Kind::kPlain;
+    has_plain_ = has_plain_ || group.parts.front().is_plain();
     if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
     FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype);
     Companions companions(checkpoint_, group, layer, std::move(viewed.views), viewed.plain_heights,
@@ -168,6 +326,20 @@ class Planner {
   Unconverted unconverted_;
 };
 
+// Experts of a model type that is known, whose config does not say what a moe has to.
+void note_lone_experts(const CheckpointConfig& config, const std::vector<LayerName>& layers,
+                       std::vector<std::string>* notes) {
+  const auto lone = std::find_if(layers.begin(), layers.end(), [&](const LayerName& layer) {
+    const LinearRow* const row = row_of_module(config, layer.name);
+    return row != nullptr && row->module == Module::kExpert;
+  });
+  if (lone == layers.end()) return;
+  notes->push_back(
+      fmt::format("experts such as {} are packed alone, each for a gemm: the config lacks fields "
+                  "of the model type that say what their layer computes",
+                  excerpt(lone->name)));
+}
+
 }  // namespace
 
 std::string label_of(const std::string& layer) {
@@ -200,7 +372,11 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
                     plan.missing.size(), excerpt(plan.missing.front().name)));
   }
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
-  Planner(checkpoint, config, options, &plan).add_all(group_layers(plan.inventory.layers, fusions));
+  std::vector<LayerName> layers = plan.inventory.layers;
+  std::vector<ExpertSet> sets;
+  if (options.fuse && config.decoder) sets = take_expert_sets(checkpoint, config, &layers);
+  if (options.fuse && !config.decoder) note_lone_experts(config, layers, &plan.notes);
+  Planner(checkpoint, config, options, &plan).add_all(group_layers(layers, fusions), sets);
   return plan;
 }
 

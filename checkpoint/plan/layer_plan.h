@@ -12,6 +12,7 @@
 #include "checkpoint/modules/config.h"
 #include "checkpoint/plan/companions.h"
 #include "checkpoint/plan/expected_layers.h"
+#include "checkpoint/plan/expert_sets.h"
 #include "checkpoint/plan/fused_layer.h"
 #include "checkpoint/plan/inventory.h"
 #include "checkpoint/plan/layer_view.h"
@@ -30,10 +31,16 @@ struct PackedLayer {
   std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
   std::optional<Companions> companions;   // none where the layer is packed already
   std::optional<float> input_scale{};     // of activations whose scale is static
+  // Of a product of experts: the tensors of each, and what they have instead of companions.
+  std::vector<LayerGroup> experts{};
+  TensorScales tensor_scales = TensorScales::kOne;
+  std::vector<std::string> expert_tensors{};  // codes, scales and biases of all
+  std::optional<MadeTensor> expert_bias{};
 };
 
 struct LayerPlan {
-  std::vector<PackedLayer> packed;  // ascending by name
+  std::vector<PackedLayer> packed;         // ascending by name
+  std::vector<CheckpointExperts> experts;  // ascending by name; their products are among `packed`
   std::vector<UnservedLayer> unserved;
   Inventory inventory;
   std::vector<MissingLayer> missing;  // with PackOptions::dense

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/modules/module_roles.h"
+#include "checkpoint/plan/expert_sets.h"
 #include "generator/model/head_weight.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
@@ -138,6 +139,10 @@ void PlainLayers::find_head(int bits) {
 }
 
 std::optional<LayerName> PlainLayers::layer_of(const TensorInfo& tensor) const {
+  const bool experts = dense_ && config_.decoder.has_value();
+  if (experts) {
+    if (auto stack = plain_stack(tensor, checkpoint_, config_)) return stack;
+  }
   if (!tensor.name.ends_with(kWeight)) return std::nullopt;
   LayerName layer;
   layer.name = tensor.name.substr(0, tensor.name.size() - kWeight.size());
@@ -147,7 +152,8 @@ std::optional<LayerName> PlainLayers::layer_of(const TensorInfo& tensor) const {
   }
   if (!dense_) return std::nullopt;
   const LinearRow* const row = row_of_module(config_, layer.name);
-  if (row == nullptr || !is_dense(row->module)) return std::nullopt;
+  if (row == nullptr) return std::nullopt;
+  if (!is_dense(row->module) && !(experts && row->module == Module::kExpert)) return std::nullopt;
   // Also a tensor that is no matrix of 16 bits: what reads it refuses it by name.
   layer.transposed = row->module == Module::kConv1D;
   return layer;

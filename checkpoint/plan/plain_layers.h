@@ -16,8 +16,7 @@
 namespace heddle {
 
 // By their places in the model, as the family of its type has them: no shape tells a matrix from a
-// table that is looked up. Experts, which need kernels that choose among them, are not among the
-// layers.
+// table that is looked up. Experts are among them where the config describes the whole decoder.
 class PlainLayers {
  public:
   // `dense` and `lm_head_bits` are those of CheckpointOptions; checkpoint and config outlive it.

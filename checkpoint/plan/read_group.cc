@@ -13,7 +13,7 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
   ViewedParts viewed;
   for (const LayerName& name : group.parts) {
     auto part = read_layer(checkpoint, name, config, load);
-    if (name.kind == LayerName::Kind::kPlain) {
+    if (name.is_plain()) {
       ExpectedLayers(config).check_sides(name.name, part->n(), part->k());
     }
     viewed.plain_heights.push_back(part->n());
@@ -26,8 +26,10 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
 }
 
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, const TensorParallel& parallel, Load load) {
-  return {group.name, read_parts(checkpoint, group, config, parallel, load).parts, config.dtype};
+                      const CheckpointConfig& config, const TensorParallel& parallel, Load load,
+                      TensorScales tensor_scales) {
+  return {group.name, read_parts(checkpoint, group, config, parallel, load).parts, config.dtype,
+          tensor_scales};
 }
 
 }  // namespace heddle

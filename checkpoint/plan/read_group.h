@@ -28,7 +28,8 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
 
 // The layer as it is packed. `load` as for read_layer().
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, const TensorParallel& parallel, Load load);
+                      const CheckpointConfig& config, const TensorParallel& parallel, Load load,
+                      TensorScales tensor_scales = TensorScales::kOne);
 
 }  // namespace heddle
 

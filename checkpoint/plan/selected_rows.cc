@@ -21,7 +21,10 @@ std::vector<std::int64_t> selected_shape(std::vector<std::int64_t> shape,
 SelectedRows::SelectedRows(std::unique_ptr<QuantizedRows> layer, std::vector<RowRun> runs)
     : QuantizedRows(layer->name(), selected_shape(layer->shape(), runs)),
       layer_(std::move(layer)),
-      runs_(std::move(runs)) {}
+      runs_(std::move(runs)) {
+  std::int64_t end = 0;
+  for (const RowRun& run : runs_) ends_.push_back(end += run.count);
+}
 
 // Every run has to begin with a block, there and here.
 bool SelectedRows::is_in_blocks() const {
@@ -37,12 +40,12 @@ template <class Each>
 void SelectedRows::for_runs(std::int64_t first, std::int64_t count, const Each& each) const {
   std::int64_t done = 0;
   while (done < count) {
-    std::int64_t row = (first + done) % n();  // of its matrix, in this order
+    const std::int64_t row = (first + done) % n();  // of its matrix, in this order
     const std::int64_t matrix = (first + done) / n();
-    auto run = runs_.begin();
-    for (; row >= run->count; ++run) row -= run->count;
-    const std::int64_t rows = std::min(run->count - row, count - done);
-    each(matrix * layer_->n() + run->first + row, rows, done);
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), row);
+    const RowRun& run = runs_[static_cast<std::size_t>(end - ends_.begin())];
+    const std::int64_t rows = std::min(*end - row, count - done);
+    each(matrix * layer_->n() + run.first + run.count - (*end - row), rows, done);
     done += rows;
   }
 }

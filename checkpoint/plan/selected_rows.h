@@ -39,6 +39,7 @@ class SelectedRows final : public QuantizedRows {
 
   std::unique_ptr<QuantizedRows> layer_;
   std::vector<RowRun> runs_;
+  std::vector<std::int64_t> ends_;  // rows up to the end of each run, in this order
 };
 
 }  // namespace heddle

@@ -88,14 +88,15 @@ struct CheckpointLayer {
   std::string name;                   // "model.layers.0.self_attn.qkv_proj"
   std::vector<CheckpointPart> parts;  // in the order of their rows; one: not fused
   Spec spec;                          // a gemm; of one matrix
-  // Experts of one tensor, whose packed weights follow each other. 1: the layer is one matrix.
+  // Experts, whose packed weights follow each other. 1: the layer is one matrix, unless a member
+  // of experts() has it.
   std::int64_t matrices = 1;
   // GemmArgs::weights: U8 [weight_layout(spec.gemm()).total_bytes], of experts [matrices, ...].
   CheckpointTensor packed;
   int layout_version = 1;  // what an engine that stores the bytes stores with them
   // What GemmArgs takes by these names, where the spec has it: permutation is I32 [K]; bias [N] or
   // [matrices, N] and pre_scale [K] have the checkpoint's type, to be converted where GemmArgs
-  // wants another one.
+  // wants another one. The biases of experts() have the type that MoeArgs takes.
   std::optional<CheckpointTensor> permutation;
   std::optional<CheckpointTensor> bias;
   std::optional<CheckpointTensor> pre_scale;
@@ -104,6 +105,15 @@ struct CheckpointLayer {
   std::optional<CheckpointTensor> input_scale;
   // Bytes of the checkpoint's tensors that the packed weights are made from.
   std::size_t source_bytes = 0;
+};
+
+// The experts of a decoder layer, as a kernel of a moe takes them. Their two products are layers():
+// packed and bias of `gate_up` are MoeArgs::gate_up and gate_up_bias, those of `down` the others.
+struct CheckpointExperts {
+  std::string name;  // "model.layers.0.mlp.experts"
+  Spec spec;         // a moe, for 1 to kDefaultMaxTokens tokens
+  std::string gate_up;
+  std::string down;
 };
 
 // A layer that was read, but that no kernel takes: its tensors are among the plain ones.
@@ -136,9 +146,10 @@ struct CheckpointProgress {
 // crash; one that is replaced by a rename changes nothing.
 //
 // Host memory: an opened reader holds names, shapes, specs and permutations. pack() takes for the
-// time of the call the layer's tensors (source_bytes), their scales and zero points once more, and
-// a block of rows as bytes and packed; of a layer of 16 bits a block of rows alone. read() takes at
-// most kMostPieceBytes, or the tensor's size where it is a bias or a pre_scale.
+// time of the call the layer's tensors (source_bytes; of experts() those of one expert), their
+// scales and zero points once more, and a block of rows as bytes and packed; of a layer of 16 bits
+// a block of rows alone. read() takes at most kMostPieceBytes, or the tensor's size where it is a
+// bias or a pre_scale.
 class HEDDLE_EXPORT CheckpointReader {
  public:
   // What a sink is given at a time is at most so large.
@@ -161,9 +172,11 @@ class HEDDLE_EXPORT CheckpointReader {
   //   "checkpoint.packed_options", "model.activations", "path.null_byte".
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
-  // All ascend by name. Tensors: all that is neither skipped nor part of a layer.
+  // All ascend by name. Tensors: all that is neither skipped nor part of a layer. Experts: of model
+  // types that are known, unless layers are not fused.
   const std::vector<CheckpointLayer>& layers() const noexcept;
   const std::vector<CheckpointTensor>& tensors() const noexcept;
+  const std::vector<CheckpointExperts>& experts() const noexcept;
   const std::vector<UnservedLayer>& unserved() const noexcept;
   // What a user should know: which layers were not fused and why, for one.
   const std::vector<std::string>& notes() const noexcept;

@@ -108,7 +108,7 @@ void bind_checkpoint_parts(nb::module_& m) {
       .field("name", &CheckpointLayer::name, "\"model.layers.0.self_attn.qkv_proj\".")
       .field("spec", &CheckpointLayer::spec, "A gemm, of one matrix.")
       .field("parts", &CheckpointLayer::parts, "In the order of their rows.")
-      .field("matrices", &CheckpointLayer::matrices, "Experts of one tensor; else 1.")
+      .field("matrices", &CheckpointLayer::matrices, "Experts; else 1.")
       .field("packed", &CheckpointLayer::packed,
              "U8 [bytes], of experts [matrices, bytes]: the argument `weights`.")
       .field("layout_version", &CheckpointLayer::layout_version,
@@ -121,6 +121,13 @@ void bind_checkpoint_parts(nb::module_& m) {
              "F32 [1], where the scale of 8-bit activations is static.")
       .field("source_bytes", &CheckpointLayer::source_bytes,
              "Of the tensors that it is packed from.");
+  Record<CheckpointExperts>(m, "CheckpointExperts",
+                            "The experts of a decoder layer, as a kernel of a moe takes them.")
+      .field("name", &CheckpointExperts::name, "\"model.layers.0.mlp.experts\".")
+      .field("spec", &CheckpointExperts::spec, "A moe.")
+      .field("gate_up", &CheckpointExperts::gate_up,
+             "The layer whose packed weights and bias are gate_up and gate_up_bias.")
+      .field("down", &CheckpointExperts::down, "The layer of down and down_bias.");
   Record<UnservedLayer>(m, "UnservedLayer", "A layer that was read, but that no kernel takes.")
       .field("name", &UnservedLayer::name, "Its module.")
       .field("reason", &UnservedLayer::reason, "Why.")
@@ -172,6 +179,8 @@ void bind_checkpoint(nb::module_& m) {
                    "Ascending by name.")
       .def_prop_ro("tensors", &CheckpointReader::tensors, nb::rv_policy::reference_internal,
                    "All that is neither skipped nor part of a layer; ascending by name.")
+      .def_prop_ro("experts", &CheckpointReader::experts, nb::rv_policy::reference_internal,
+                   "The layers of experts, each of which has two of the layers; ascending by name.")
       .def_prop_ro("unserved", &CheckpointReader::unserved, nb::rv_policy::reference_internal,
                    "Layers that no kernel takes.")
       .def_prop_ro("notes", &CheckpointReader::notes, "What a user should know.")

@@ -71,6 +71,7 @@ void bind_model_parts(nb::module_& m) {
       .field("n", &ModelLayer::n, "Rows; 0 where there is no matrix.")
       .field("k", &ModelLayer::k, "Columns; 0 where there is no matrix.")
       .field("matrices", &ModelLayer::matrices, "Experts of a layer.")
+      .field("is_down", &ModelLayer::is_down, "Of experts with a kernel: the second product.")
       .field("bias", &ModelLayer::bias, "Whether it has one.")
       .field("layers", &ModelLayer::layers, "The decoder layers that have it.")
       .field("weights", &ModelLayer::weights, "\"uint4, groups of 128\", \"16 bits\".")

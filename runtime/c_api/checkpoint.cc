@@ -85,6 +85,9 @@ heddle_checkpoint::heddle_checkpoint(const std::string& path,
       if (companion->has_value()) add(**companion);
     }
   }
+  for (const heddle::CheckpointExperts& experts : reader.experts()) {
+    expert_specs.push_back(experts.spec.canonical_json());
+  }
   for (const CheckpointTensor& one : reader.tensors()) add(one);
 }
 
@@ -169,6 +172,31 @@ heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_
     values.pre_scale = to_c(from.pre_scale);
     values.input_scale = to_c(from.input_scale);
     write_struct(values, layer, "heddle_checkpoint_layer_info");
+  });
+}
+
+heddle_status heddle_checkpoint_experts_count(const heddle_checkpoint* checkpoint, size_t* count) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(count, "count");
+    *count = checkpoint->reader.experts().size();
+  });
+}
+
+heddle_status heddle_checkpoint_experts(const heddle_checkpoint* checkpoint, size_t index,
+                                        heddle_checkpoint_experts_info* experts) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(experts, "experts");
+    const auto& all = checkpoint->reader.experts();
+    need_index(index, all.size(), "experts");
+    const heddle::CheckpointExperts& from = all[index];
+    heddle_checkpoint_experts_info values{};
+    values.name = to_c(from.name);
+    values.spec = to_c(checkpoint->expert_specs[index]);
+    values.gate_up = checkpoint->index_of(checkpoint->reader.layer(from.gate_up));
+    values.down = checkpoint->index_of(checkpoint->reader.layer(from.down));
+    write_struct(values, experts, "heddle_checkpoint_experts_info");
   });
 }
 

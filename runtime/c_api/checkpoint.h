@@ -23,7 +23,8 @@ struct heddle_checkpoint {
 
   heddle::CheckpointReader reader;
   heddle::c_api::LazyText json;
-  std::vector<std::string> specs;  // of the layers: canonical JSON
+  std::vector<std::string> specs;         // of the layers: canonical JSON
+  std::vector<std::string> expert_specs;  // of the layers of experts
   std::map<std::string_view, const heddle::CheckpointTensor*> tensors;  // all, by name
 };
 

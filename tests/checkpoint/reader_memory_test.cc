@@ -77,5 +77,40 @@ TEST(ReaderMemoryTest, AHeadOf16BitsIsNeverThereAsAWhole) {
   }
 }
 
+// A stack of experts, whose scales alone are 2 MiB.
+TEST(ReaderMemoryTest, OfAStackOneExpertIsThere) {
+  constexpr std::int64_t kExperts = 32;
+  constexpr std::int64_t kHidden = 2048;
+  constexpr std::int64_t kInner = 512;
+  const TemporaryFolder folder;
+  write_file(folder / "config.json",
+             R"({"model_type": "gpt_oss", "torch_dtype": "bfloat16", "hidden_size": 2048,
+                 "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 2,
+                 "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 96, "rms_norm_eps": 1e-5,
+                 "num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128,
+                 "quantization_config": {"quant_method": "mxfp4"}})");
+  std::vector<TestTensor> tensors;
+  for (const auto& [name, n, k] :
+       {std::tuple{"gate_up_proj", 2 * kInner, kHidden}, {"down_proj", kHidden, kInner}}) {
+    const std::string at = std::string("model.layers.0.mlp.experts.") + name;
+    const auto groups = static_cast<std::size_t>(kExperts * n * k / 32);
+    tensors.push_back(
+        {at + "_blocks", TensorType::kU8, {kExperts, n, k / 32, 16}, some_bytes(groups * 16)});
+    tensors.push_back(
+        {at + "_scales", TensorType::kU8, {kExperts, n, k / 32}, some_bytes(groups, 130)});
+  }
+  write_tensors(folder / "model.safetensors", tensors);
+  const CheckpointReader reader(folder.path());
+  const CheckpointLayer& layer = reader.layer(reader.experts().at(0).gate_up);
+  const auto count = [](std::size_t, const void*, std::size_t) { return true; };
+  reader.pack(layer, count);  // tables that the library keeps
+  testing::take_heap_peak();
+  const std::size_t opened = testing::heap_bytes();
+  reader.pack(layer, count);
+  constexpr std::size_t kScales = kExperts * 2 * kInner * kHidden / 32;
+  EXPECT_LE(testing::take_heap_peak() - opened, kScales / 4);
+  EXPECT_EQ(testing::heap_bytes(), opened);
+}
+
 }  // namespace
 }  // namespace heddle

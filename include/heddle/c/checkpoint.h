@@ -55,11 +55,11 @@ typedef struct heddle_checkpoint_tensor_info {
 
 typedef struct heddle_checkpoint_layer_info {
   size_t struct_size;
-  heddle_text name; /* "model.layers.0.self_attn.qkv_proj" */
-  heddle_text spec; /* of one matrix: what heddle_kernel_create() takes */
-  int64_t matrices; /* experts of one tensor, whose packed weights follow each other; else 1 */
-  int32_t layout_version;                    /* for heddle_check_layout_version() */
-  int32_t reserved;                          /* 0 */
+  heddle_text name;       /* "model.layers.0.self_attn.qkv_proj" */
+  heddle_text spec;       /* of one matrix: what heddle_kernel_create() takes */
+  int64_t matrices;       /* experts, whose packed weights follow each other; else 1 */
+  int32_t layout_version; /* for heddle_check_layout_version() */
+  int32_t reserved;       /* 0 */
   heddle_checkpoint_tensor_info packed;      /* heddle_gemm_args: weights */
   heddle_checkpoint_tensor_info permutation; /* I32 [K]: permutation */
   heddle_checkpoint_tensor_info bias;        /* bias, in the checkpoint's type */
@@ -79,6 +79,19 @@ HEDDLE_CALL heddle_checkpoint_find_layer(const heddle_checkpoint* checkpoint, co
                                          size_t name_length, size_t* layer);
 HEDDLE_CALL heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint, const char* name,
                                           size_t name_length, size_t* tensor);
+
+typedef struct heddle_checkpoint_experts_info {
+  size_t struct_size;
+  heddle_text name; /* "model.layers.0.mlp.experts" */
+  heddle_text spec; /* a moe: what heddle_kernel_create() takes */
+  size_t gate_up;   /* layers; their packed weights and biases are those of heddle_moe_args */
+  size_t down;
+} heddle_checkpoint_experts_info;
+
+/* The layers of experts, ascending by name. */
+HEDDLE_CALL heddle_checkpoint_experts_count(const heddle_checkpoint* checkpoint, size_t* count);
+HEDDLE_CALL heddle_checkpoint_experts(const heddle_checkpoint* checkpoint, size_t index,
+                                      heddle_checkpoint_experts_info* experts);
 
 /* ByteSink, with runs of 8 MiB at most. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
 typedef int32_t (*heddle_sink_callback)(void* user, size_t offset, const void* data, size_t bytes);

@@ -190,12 +190,12 @@ TEST_F(LmHeadTest, RowsAreTheValuesOfTheCodes) {
   const auto values = add_values("lm_head", 40, 64);
   write();
   const Checkpoint checkpoint(folder_.path());
+  const Checkpoint::Entry& entry = checkpoint.at("lm_head.weight");
   for (const int bits : {4, 8}) {
     const WeightSpec weight = head_weight(bits, 64, DType::kFp16);
-    const QuantizingRows rows(
-        std::make_unique<PlainLayer>("lm_head", checkpoint.at("lm_head.weight"),
-                                     PlainLayer::Order::kRows, Load::kAll),
-        weight);
+    const QuantizingRows rows(std::make_unique<PlainLayer>("lm_head", *entry.file, *entry.tensor,
+                                                           PlainLayer::Order::kRows, Load::kAll),
+                              weight);
     std::vector<std::uint16_t> got(8 * 64);
     rows.rows(32, 8, DType::kBf16, got.data());
     for (std::size_t i = 0; i < got.size(); ++i) {

@@ -87,6 +87,23 @@ inline void expect_checkpoint(const heddle_checkpoint* handle, const CheckpointR
          i},
     });
   }
+  std::size_t sets = 99;
+  ASSERT_EQ(heddle_checkpoint_experts_count(handle, &sets), HEDDLE_OK);
+  expect_rows({{"experts", sets, reader.experts().size()},
+               {"experts told", told.at("experts").size(), reader.experts().size()}});
+  for (std::size_t i = 0; i < sets; ++i) {
+    const CheckpointExperts& experts = reader.experts()[i];
+    const auto info =
+        info_from<heddle_checkpoint_experts_info>(heddle_checkpoint_experts, handle, i);
+    expect_rows({
+        {"experts", string_of(info.name), experts.name},
+        {"spec", string_of(info.spec), experts.spec.canonical_json()},
+        {"told", told.at("experts")[i].at("spec").dump(),
+         nlohmann::json::parse(experts.spec.canonical_json()).dump()},
+        {"gate_up", reader.layers().at(info.gate_up).name, experts.gate_up},
+        {"down", reader.layers().at(info.down).name, experts.down},
+    });
+  }
   for (std::size_t i = 0; i < reader.unserved().size(); ++i) {
     const UnservedLayer& layer = reader.unserved()[i];
     const nlohmann::json wanted = {{"name", layer.name},

@@ -125,6 +125,31 @@ TEST(CApiCheckpoint, TakesTheReadersOptions) {
   heddle_checkpoint_destroy(none);
 }
 
+// Two experts of 16 bits.
+TEST(CApiCheckpoint, HasLayersOfExperts) {
+  const std::string at = R"("model.layers.0.mlp.experts.)";
+  const OwnCheckpoint experts(
+      R"({"model_type":"qwen3_moe","torch_dtype":"float16","hidden_size":32,"vocab_size":32,
+          "num_hidden_layers":1,"num_attention_heads":1,"num_key_value_heads":1,"head_dim":32,
+          "intermediate_size":32,"moe_intermediate_size":32,"decoder_sparse_step":1,
+          "num_experts":2,"num_experts_per_tok":1,"rms_norm_eps":1e-6})",
+      "{" + at + R"(gate_up_proj":{"dtype":"F16","shape":[2,64,32],"data_offsets":[0,8192]},)" +
+          at + R"(down_proj":{"dtype":"F16","shape":[2,32,32],"data_offsets":[8192,12288]}})",
+      12288);
+  heddle_checkpoint_options options = default_options();
+  options.dense = 1;
+  CheckpointOptions same;
+  same.dense = true;
+  const CheckpointReader reader(experts.path(), same);
+  EXPECT_EQ(reader.experts().size(), 1U);
+  const auto handle = open(experts.path(), &options);
+  expect_checkpoint(handle.get(), reader);
+  heddle_checkpoint_experts_info info = {};
+  info.struct_size = sizeof info;
+  expect_refusals(
+      {HEDDLE_REFUSED(heddle_checkpoint_experts(handle.get(), 1, &info), USAGE, "api.index")});
+}
+
 TEST(CApiCheckpoint, RefusesWhatItCannotDo) {
   const auto handle = open(kFolder);
   const OwnCheckpoint plain(R"({"model_type":"llama","torch_dtype":"float16"})",

@@ -245,6 +245,8 @@ TEST_F(Nulls, AreRefusedByEveryFunction) {
   NULLS(heddle_checkpoint_json, {checkpoint, &out});
   NULLS(heddle_checkpoint_counts, {checkpoint, &bytes, &bytes});
   NULLS(heddle_checkpoint_layer, {checkpoint, 0, unread<heddle_checkpoint_layer_info>()});
+  NULLS(heddle_checkpoint_experts_count, {checkpoint, &bytes});
+  NULLS(heddle_checkpoint_experts, {checkpoint, 0, unread<heddle_checkpoint_experts_info>()});
   NULLS(heddle_checkpoint_tensor, {checkpoint, 0, unread<heddle_checkpoint_tensor_info>()});
   NULLS(heddle_checkpoint_find_layer, {nullptr, "a", 1, &bytes}, {1});
   NULLS(heddle_checkpoint_find_tensor, {nullptr, "a", 1, &bytes}, {1});

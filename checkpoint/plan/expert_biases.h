@@ -1,0 +1,47 @@
+// ExpertBiases: the biases of one product of all experts, as a launch of a moe takes them.
+#ifndef HEDDLE_CHECKPOINT_PLAN_EXPERT_BIASES_H_
+#define HEDDLE_CHECKPOINT_PLAN_EXPERT_BIASES_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/layer_names.h"
+#include "checkpoint/plan/made_tensor.h"
+#include "checkpoint/plan/read_group.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+class ExpertBiases {
+ public:
+  // Of the next expert. Throws Error(kUnsupported, "checkpoint.layer") for vectors that do not fit.
+  // The checkpoint outlives what is made.
+  void add(const Checkpoint& checkpoint, const LayerGroup& group, const ViewedParts& viewed);
+
+  // Whether any value is not zero. Quantisers write zeros for modules without a bias.
+  bool any() const noexcept { return any_; }
+  // The checkpoint's own, zeros among them.
+  const std::set<std::string>& tensors() const noexcept { return tensors_; }
+  // [experts, rows] of `dtype`, 16 bits, rounded once; zeros for experts and parts without a bias.
+  // Making it throws Error(kUnsupported, "checkpoint.layer") for values beyond the type's range.
+  MadeTensor made(const std::string& product, DType dtype) const;
+
+ private:
+  struct Part {
+    Checkpoint::Entry entry{};  // null: zeros
+    TensorInfo tensor;          // the entry's, or of a stack one row
+    std::vector<std::vector<RowRun>> selections;
+    std::int64_t rows = 0;
+  };
+
+  std::vector<std::vector<Part>> experts_;
+  std::set<std::string> tensors_;
+  bool any_ = false;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_PLAN_EXPERT_BIASES_H_

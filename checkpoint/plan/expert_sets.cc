@@ -1,0 +1,269 @@
+#include "checkpoint/plan/expert_sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "checkpoint/modules/layer_error.h"
+#include "checkpoint/modules/module_place.h"
+#include "generator/model/experts.h"
+#include "generator/spec/document.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::string_view kStar = ".*.";
+
+// Where a module of experts is.
+struct ExpertPlace {
+  std::string set;  // "model.layers.0.mlp.experts"
+  const DecodedBlock* block = nullptr;
+  Role role = Role::kOther;
+  std::int64_t expert = -1;  // -1: of all
+  std::string shown;         // the module's name with a * for the expert
+};
+
+// The path of what all experts of a row are in: "mlp.experts", "moe".
+std::string_view set_of(std::string_view path) {
+  const std::size_t star = path.find(kStar);
+  return path.substr(0, star == path.npos ? path.rfind('.') : star);
+}
+
+const DecodedBlock* block_of(const Decoder& decoder, int layer) {
+  const DecodedBlock* last = nullptr;
+  for (const DecodedBlock& block : decoder.blocks) {
+    const std::vector<int>& layers = block.facts.layers;
+    if (std::binary_search(layers.begin(), layers.end(), layer)) return &block;
+    const bool has_experts = block.facts.feed_forward == FeedForwardKind::kExperts;
+    if (has_experts && (last == nullptr || layers.back() > last->facts.layers.back())) {
+      last = &block;
+    }
+  }
+  return layer >= decoder.layers ? last : nullptr;
+}
+
+std::optional<ExpertPlace> place_of_expert(const CheckpointConfig& config,
+                                           const std::string& module) {
+  const ModulePlace place = place_of_module(module);
+  const auto& lists = config.layer_lists;
+  if (place.layer < 0 || std::find(lists.begin(), lists.end(), place.list) == lists.end()) {
+    return std::nullopt;
+  }
+  const DecodedBlock* const block = block_of(*config.decoder, place.layer);
+  if (block == nullptr) return std::nullopt;
+  const std::string before = fmt::format("{}.{}.", place.list, place.layer);
+  for (const DecodedLinear& linear : block->linears) {
+    if (linear.row->module != Module::kExpert) continue;
+    const std::string_view path = linear.row->path;
+    const std::string set = before + std::string(set_of(path));
+    const bool alone = path.find(kStar) != path.npos;
+    if (path == place.path) {
+      ExpertPlace found{set, block, linear.row->role, -1, before + std::string(path)};
+      // ModulePlace has a star where the name has the index. A layer's index may have zeros ahead.
+      const std::size_t at = module.find('.', place.list.size() + 1) + 1 + set_of(path).size() + 1;
+      if (alone) std::from_chars(module.data() + at, module.data() + module.size(), found.expert);
+      return found;
+    }
+    if (!alone) continue;
+    const std::string stack(set_of(path));
+    if (place.path == stack + ".gate_up_proj")
+      return ExpertPlace{set, block, Role::kGateUp, -1, module};
+    if (place.path == stack + ".down_proj") return ExpertPlace{set, block, Role::kDown, -1, module};
+  }
+  return std::nullopt;
+}
+
+// The modules of one role.
+struct OfRole {
+  LayerName shown;
+  std::map<std::int64_t, LayerName> experts;
+  bool twice = false;  // an expert has two
+};
+
+struct Found {
+  const DecodedBlock* block = nullptr;
+  std::map<Role, OfRole> roles;
+};
+
+void add_layer(const Checkpoint& checkpoint, const LayerName& layer, const ExpertPlace& place,
+               Found* found) {
+  found->block = place.block;
+  OfRole& role = found->roles[place.role];
+  role.shown = layer;
+  role.shown.name = place.shown;
+  const auto add = [&](std::int64_t expert, LayerName name) {
+    role.twice = !role.experts.emplace(expert, std::move(name)).second || role.twice;
+  };
+  if (place.expert >= 0) return add(place.expert, layer);
+  const std::vector<std::int64_t>& shape =
+      checkpoint.at(tensors_of(layer, checkpoint).front()).tensor->shape;
+  const std::int64_t count = shape.size() < 3 ? 1 : shape.front();
+  for (std::int64_t expert = 0; expert < count; ++expert) {
+    LayerName one = layer;
+    if (shape.size() >= 3) one.matrix = expert;
+    add(expert, std::move(one));
+  }
+}
+
+// "3, 5, 7 ...".
+std::string some_of(const std::vector<std::int64_t>& experts) {
+  constexpr std::size_t kMostNamed = 4;
+  std::string text;
+  for (std::size_t i = 0; i < experts.size() && i < kMostNamed; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(experts[i]);
+  }
+  return text + (experts.size() > kMostNamed ? " ..." : "");
+}
+
+std::string fault_of(const OfRole& role, std::int64_t count) {
+  std::vector<std::int64_t> missing;
+  std::vector<std::int64_t> extra;
+  for (std::int64_t expert = 0; expert < count; ++expert) {
+    if (role.experts.count(expert) == 0) missing.push_back(expert);
+  }
+  for (const auto& [expert, layer] : role.experts) {
+    if (expert >= count) extra.push_back(expert);
+  }
+  const std::string leaf = excerpt(leaf_of_layer(role.shown.name));
+  if (role.twice) return fmt::format("experts have {} twice", leaf);
+  if (!missing.empty()) {
+    return fmt::format("{} of {} experts have no {} to pack: {}", missing.size(), count, leaf,
+                       some_of(missing));
+  }
+  if (!extra.empty()) {
+    return fmt::format("the config says {} experts, but there is a {} of {}", count, leaf,
+                       some_of(extra));
+  }
+  return {};
+}
+
+ExpertProduct product_of(const std::string& set, const std::string& leaf,
+                         const std::vector<const OfRole*>& roles) {
+  ExpertProduct product;
+  const bool alone = roles.front()->shown.name.find(kStar) != std::string::npos;
+  // A stack of all rows keeps its name.
+  product.name = !alone && roles.size() == 1 ? roles.front()->shown.name : set + '.' + leaf;
+  for (const OfRole* role : roles) product.shown.push_back(role->shown);
+  for (const auto& [expert, first] : roles.front()->experts) {
+    LayerGroup group{fmt::format("{}.{}.{}", set, expert, leaf), {}};
+    for (const OfRole* role : roles) {
+      const auto found = role->experts.find(expert);
+      if (found != role->experts.end()) group.parts.push_back(found->second);
+    }
+    product.each.push_back(std::move(group));
+  }
+  return product;
+}
+
+ExpertSet set_with(std::string name, const Found& found) {
+  ExpertSet set;
+  set.name = std::move(name);
+  set.block = found.block;
+  const auto role = [&](Role one) -> const OfRole* {
+    const auto at = found.roles.find(one);
+    return at == found.roles.end() ? nullptr : &at->second;
+  };
+  const ExpertModules modules = expert_modules(*found.block);
+  std::vector<const OfRole*> first;
+  for (const Role one : {Role::kGateUp, Role::kGate, Role::kUp}) {
+    if (role(one) != nullptr) first.push_back(role(one));
+  }
+  const bool joined = role(Role::kGateUp) != nullptr;
+  const bool gated = modules.is_gated();
+  const std::size_t wanted = gated && !joined ? 2 : 1;
+  if (joined && (first.size() > 1 || !gated)) {
+    set.fault = "the first product of its experts has two forms, of which one is right";
+  }
+  for (const OfRole* one : first) {
+    if (set.fault.empty()) set.fault = fault_of(*one, found.block->facts.experts.count);
+  }
+  const OfRole* const down = role(Role::kDown);
+  if (down != nullptr && set.fault.empty()) {
+    set.fault = fault_of(*down, found.block->facts.experts.count);
+  }
+  if (set.fault.empty() && !first.empty() && first.size() < wanted) {
+    set.fault = fmt::format("its experts have a {} to pack, but no {}",
+                            first[0] == role(Role::kGate) ? "gate" : "up",
+                            first[0] == role(Role::kGate) ? "up" : "gate");
+  }
+  if (!first.empty()) {
+    set.gate_up = product_of(set.name, gated ? "gate_up_proj" : "up_proj", first);
+  }
+  if (down != nullptr) set.down = product_of(set.name, "down_proj", {down});
+  if (first.empty()) set.absent = "first";
+  if (down == nullptr) set.absent = "second";
+  return set;
+}
+
+}  // namespace
+
+std::vector<std::string> ExpertProduct::tensors(const Checkpoint& checkpoint) const {
+  std::set<std::string> names;
+  for (const LayerGroup& group : each) {
+    for (const LayerName& part : group.parts) {
+      for (std::string& name : tensors_of(part, checkpoint)) names.insert(std::move(name));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
+                                        const CheckpointConfig& config,
+                                        std::vector<LayerName>* layers) {
+  std::map<std::string, Found> found;
+  std::vector<LayerName> others;
+  for (LayerName& layer : *layers) {
+    if (const auto place = place_of_expert(config, layer.name)) {
+      add_layer(checkpoint, layer, *place, &found[place->set]);
+    } else {
+      others.push_back(std::move(layer));
+    }
+  }
+  *layers = std::move(others);
+  std::vector<ExpertSet> sets;
+  for (const auto& [name, one] : found) sets.push_back(set_with(name, one));
+  return sets;
+}
+
+std::optional<LayerName> plain_stack(const TensorInfo& tensor, const Checkpoint& checkpoint,
+                                     const CheckpointConfig& config) {
+  if (tensor.shape.size() != 3 || !is_float(tensor.type)) return std::nullopt;
+  constexpr std::string_view kWeight = ".weight";
+  const bool named = tensor.name.ends_with(kWeight);
+  const std::string module =
+      named ? tensor.name.substr(0, tensor.name.size() - kWeight.size()) : tensor.name;
+  const std::optional<ExpertPlace> place = place_of_expert(config, module);
+  if (!place || place->expert >= 0) return std::nullopt;
+  const ExpertModules modules = expert_modules(*place->block);
+  // [N, K] of the stack, by the config.
+  const auto sides_of = [&](Role role) -> std::pair<std::int64_t, std::int64_t> {
+    std::int64_t n = 0;
+    for (const DecodedLinear& linear : role == Role::kDown ? modules.down : modules.first) {
+      if (role == Role::kGateUp || linear.row->role == role) n += linear.n;
+    }
+    const auto& any = role == Role::kDown ? modules.down : modules.first;
+    return {n, any.empty() ? 0 : any.front().k};
+  };
+  LayerName layer;
+  layer.name = module;
+  layer.kind = named ? LayerName::Kind::kPlain : LayerName::Kind::kPlainExperts;
+  // A square stack lies as the other one of its experts does.
+  for (const auto& [role, name] : {std::pair{place->role, tensor.name},
+                                   {Role::kGateUp, place->set + ".gate_up_proj"},
+                                   {Role::kDown, place->set + ".down_proj"}}) {
+    const TensorInfo* const stack = checkpoint.find(name);
+    const auto [n, k] = sides_of(role);
+    if (stack == nullptr || stack->shape.size() != 3 || n == k) continue;
+    layer.transposed = stack->shape[1] == k && stack->shape[2] == n;
+    break;
+  }
+  return layer;
+}
+
+}  // namespace heddle

@@ -1,0 +1,50 @@
+// ExpertSet: the experts of one decoder layer, whether the checkpoint has a tensor for each of them
+// or stacks of all.
+#ifndef HEDDLE_CHECKPOINT_PLAN_EXPERT_SETS_H_
+#define HEDDLE_CHECKPOINT_PLAN_EXPERT_SETS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/files/checkpoint.h"
+#include "checkpoint/modules/config.h"
+#include "checkpoint/modules/layer_names.h"
+#include "generator/model/decoder.h"
+
+namespace heddle {
+
+// One of the two products: a matrix of each expert.
+struct ExpertProduct {
+  std::string name;              // "model.layers.0.mlp.experts.gate_up_proj"
+  std::vector<LayerName> shown;  // its modules, a * or nothing for the number of the expert
+  std::vector<LayerGroup> each;  // of expert 0, 1 ...; each has as many parts as `shown`
+  std::vector<std::string> tensors(const Checkpoint& checkpoint) const;  // of all, ascending
+};
+
+struct ExpertSet {
+  std::string name;  // "model.layers.0.mlp.experts"
+  const DecodedBlock* block = nullptr;
+  ExpertProduct gate_up;
+  ExpertProduct down;
+  // Why the set cannot be packed; empty where it may be. Then a product may lack experts.
+  std::string fault;
+  // A product whose matrices are all missing: they are not quantised. Empty where both are there.
+  std::string absent;
+};
+
+// Takes the experts out of `layers`, as the config describes them: those of layers that predict
+// further tokens are like those of the last layer. Precondition: config.decoder.
+std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
+                                        const CheckpointConfig& config,
+                                        std::vector<LayerName>* layers);
+
+// The module that has the stack, if the tensor is a stack of experts of 16 bits as Transformers
+// stores them: <experts>.gate_up_proj [E, N, K], or [E, K, N] with LayerName::transposed.
+// Precondition: config.decoder.
+std::optional<LayerName> plain_stack(const TensorInfo& tensor, const Checkpoint& checkpoint,
+                                     const CheckpointConfig& config);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_PLAN_EXPERT_SETS_H_

@@ -1,0 +1,466 @@
+// Experts become two stacks, which a moe takes: their values, whatever the checkpoint has them in,
+// and what is refused by name.
+#include <algorithm>
+#include <functional>
+
+#include "cache/bytes.h"
+#include "checkpoint/checkpoint_model.h"
+#include "checkpoint/modules/config_files.h"
+#include "checkpoint/output/convert.h"
+#include "heddle/error.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/model.h"
+#include "heddle/target.h"
+#include "tests/checkpoint/expert_cases.h"
+
+namespace heddle {
+namespace {
+
+class ExpertStacks : public ::testing::Test {
+ protected:
+  void write(const ExpertModel& model) { write_case({"", model.config, model.tensors}, folder_); }
+  CheckpointReader open(bool dense = false) const {
+    CheckpointOptions options;
+    options.dense = dense;
+    return CheckpointReader(folder_.path(), options);
+  }
+  // What a reader of the model throws; its code comes first.
+  std::string refusal(const ExpertModel& model, bool dense = false) {
+    write(model);
+    try {
+      open(dense);
+    } catch (const Error& error) {
+      return error.code() + ": " + error.what();
+    }
+    return "nothing was refused";
+  }
+  // The stacks of lone experts.
+  static void expect_experts(const CheckpointReader& reader, const ExpertNames& names,
+                             const ExpertModel& model) {
+    ASSERT_EQ(reader.experts().size(), 1U);
+    const CheckpointExperts& experts = reader.experts().front();
+    EXPECT_EQ(experts.name, names.at);
+    EXPECT_EQ(experts.gate_up, std::string(names.at) + ".gate_up_proj");
+    EXPECT_EQ(experts.down, std::string(names.at) + ".down_proj");
+    const MoeSpec& moe = experts.spec.moe();
+    EXPECT_EQ(moe.shape.experts, kExperts);
+    EXPECT_EQ(moe.shape.top_k, 2);
+    EXPECT_EQ(moe.shape.hidden, kExpertHidden);
+    EXPECT_EQ(moe.shape.intermediate, kExpertInner);
+    EXPECT_TRUE(moe.epilogue.gated);
+    EXPECT_EQ(moe.epilogue.activation, Activation::kSilu);
+    const MoeGemms gemms = moe_gemms(moe);
+    EXPECT_EQ(reader.layer(experts.gate_up).spec.canonical_json(),
+              Spec::from_gemm(gemms.gate_up).canonical_json());
+    EXPECT_EQ(reader.layer(experts.down).spec.canonical_json(),
+              Spec::from_gemm(gemms.down).canonical_json());
+    std::vector<Values> gate_up;
+    std::vector<Values> down;
+    for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+      const std::string at = names.at + ("." + std::to_string(expert)) + ".";
+      gate_up.push_back(joined_values(
+          {model.values.at(at + names.first[0]), model.values.at(at + names.first[1])}));
+      down.push_back(model.values.at(at + names.down));
+    }
+    expect_stack(reader, experts.gate_up, gate_up);
+    expect_stack(reader, experts.down, down);
+  }
+
+  TemporaryFolder folder_;
+};
+
+class ExpertForms : public ExpertStacks, public ::testing::WithParamInterface<ExpertForm> {};
+
+TEST_P(ExpertForms, LoneExpertsAreTwoStacks) {
+  for (const ExpertNames& names : {kMixtralNames, kQwenNames}) {
+    const ExpertModel model = lone_experts(names, GetParam());
+    write(model);
+    const bool dense = GetParam() == ExpertForm::kBf16;
+    const CheckpointReader reader = open(dense);
+    EXPECT_EQ(reader.layers().size(), 2U);
+    EXPECT_TRUE(reader.tensors().empty());
+    EXPECT_TRUE(reader.unserved().empty());
+    expect_experts(reader, names, model);
+    // The file of repack has the same.
+    ConvertOptions options;
+    options.pack.dense = dense;
+    const std::string packed = folder_ / "packed.heddle.safetensors";
+    const CheckpointConfig config = read_checkpoint_config(model.config);
+    repack_checkpoint(Checkpoint(folder_ / "model.safetensors"), config, packed, options);
+    const CheckpointReader again(packed);
+    expect_experts(again, names, model);
+    EXPECT_EQ(again.experts().front().spec.canonical_json(),
+              reader.experts().front().spec.canonical_json());
+    std::filesystem::remove(packed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExpertForms,
+                         ::testing::Values(ExpertForm::kGptq, ExpertForm::kAwq,
+                                           ExpertForm::kCompressed, ExpertForm::kFp8Rows,
+                                           ExpertForm::kFp8Blocks, ExpertForm::kFp8Tensor,
+                                           ExpertForm::kNvfp4, ExpertForm::kBf16));
+
+// Codes and scales of MXFP4 of `count` matrices.
+Values add_mxfp4_stack(const std::string& name, std::int64_t n, std::int64_t k,
+                       ExpertModel* model) {
+  const auto size = static_cast<std::size_t>(kExperts * n * k);
+  const std::vector<std::uint8_t> codes = finite_bytes(size / 2, static_cast<unsigned>(n));
+  std::vector<std::uint8_t> scales = some_bytes(size / 32, 20);
+  for (std::uint8_t& scale : scales) scale = static_cast<std::uint8_t>(scale + 110);
+  Values values(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto code =
+        static_cast<std::uint8_t>(i % 2 == 0 ? codes[i / 2] & 0xF : codes[i / 2] >> 4);
+    values[i] = e2m1_value(code) * std::ldexp(1.0, scales[i / 32] - 127);
+  }
+  model->tensors.push_back({name + "_blocks", TensorType::kU8, {kExperts, n, k / 32, 16}, codes});
+  model->tensors.push_back({name + "_scales", TensorType::kU8, {kExperts, n, k / 32}, scales});
+  return values;
+}
+
+constexpr const char* kGptOssAt = "model.layers.0.mlp.experts";
+const ExpertNames kGptOssNames = {
+    "gpt_oss",
+    R"("num_local_experts": 3, "sliding_window": 128, "swiglu_limit": 7.0)",
+    kGptOssAt,
+    {"gate_up_proj"},
+    "down_proj"};
+
+// Rows of expert `expert`, all gates first: even rows of the checkpoint, then the odd ones.
+Values unpaired(const Values& stack, std::int64_t expert, std::int64_t n, std::int64_t k) {
+  Values rows;
+  for (const std::int64_t half : {0, 1}) {
+    for (std::int64_t row = half; row < n; row += 2) {
+      const auto from = stack.begin() + (expert * n + row) * k;
+      rows.insert(rows.end(), from, from + k);
+    }
+  }
+  return rows;
+}
+
+Values part_of_stack(const Values& stack, std::int64_t expert, std::int64_t size) {
+  const auto from = stack.begin() + expert * size;
+  return {from, from + size};
+}
+
+// [experts, rows] of 16 bits.
+Values bias_values(const CheckpointReader& reader, const std::string& layer) {
+  const CheckpointTensor& tensor = reader.layer(layer).bias.value();
+  std::vector<std::uint16_t> bits(tensor.bytes / 2);
+  reader.read(tensor, bits.data(), tensor.bytes);
+  Values values;
+  for (const std::uint16_t one : bits) {
+    values.push_back(
+        float16_to_double(tensor.type == TensorType::kBf16 ? kBfloat16 : kBinary16, one));
+  }
+  return values;
+}
+
+TEST_F(ExpertStacks, GptOssHasPairsOfRowsAndBiases) {
+  const std::int64_t h = kExpertHidden, inner = kExpertInner;
+  for (const bool half : {false, true}) {  // biases are rounded to what launches take
+    ExpertModel model;
+    model.config =
+        expert_config(kGptOssNames, R"({"quant_method": "mxfp4"})", half ? "float16" : "bfloat16");
+    const std::string at = std::string(kGptOssAt) + ".";
+    const Values gate_up = add_mxfp4_stack(at + "gate_up_proj", 2 * inner, h, &model);
+    const Values down = add_mxfp4_stack(at + "down_proj", h, inner, &model);
+    Values gate_up_bias;
+    Values down_bias;
+    for (auto& [name, rows, bias] : {std::tuple{"gate_up_proj_bias", 2 * inner, &gate_up_bias},
+                                     {"down_proj_bias", h, &down_bias}}) {
+      std::vector<std::uint16_t> bits;
+      for (std::int64_t i = 0; i < kExperts * rows; ++i) {
+        bits.push_back(static_cast<std::uint16_t>(0x3E80 + i % 97));
+        bias->push_back(float16_to_double(kBfloat16, bits.back()));
+      }
+      model.tensors.push_back(
+          {at + name, TensorType::kBf16, {kExperts, rows}, bytes_of_values(bits)});
+    }
+    write(model);
+    const CheckpointReader reader = open();
+    EXPECT_TRUE(reader.tensors().empty());
+    ASSERT_EQ(reader.experts().size(), 1U);
+    const MoeSpec& moe = reader.experts().front().spec.moe();
+    EXPECT_EQ(moe.epilogue.activation, Activation::kClampedSwiglu);
+    EXPECT_EQ(moe.epilogue.limit, 7);
+    EXPECT_TRUE(moe.epilogue.bias);
+    EXPECT_EQ(moe.activation, half ? DType::kFp16 : DType::kBf16);
+    std::vector<Values> want_gate_up;
+    std::vector<Values> want_down;
+    Values want_bias;
+    for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+      want_gate_up.push_back(unpaired(gate_up, expert, 2 * inner, h));
+      want_down.push_back(part_of_stack(down, expert, h * inner));
+      const Values rows = unpaired(gate_up_bias, expert, 2 * inner, 1);
+      want_bias.insert(want_bias.end(), rows.begin(), rows.end());
+    }
+    expect_stack(reader, at + "gate_up_proj", want_gate_up);
+    expect_stack(reader, at + "down_proj", want_down);
+    EXPECT_EQ(bias_values(reader, at + "gate_up_proj"), want_bias);
+    EXPECT_EQ(bias_values(reader, at + "down_proj"), down_bias);
+  }
+}
+
+// Stacks of 16 bits as Transformers has them: [E, N, K], of gpt-oss [E, K, N].
+TEST_F(ExpertStacks, StacksOfSixteenBits) {
+  const std::int64_t h = kExpertHidden, inner = kExpertInner;
+  for (const bool turned : {false, true}) {
+    const ExpertNames& names = turned ? kGptOssNames : kQwenNames;
+    ExpertModel model;
+    model.config = expert_config(names, "");
+    std::vector<std::vector<Values>> stacks;  // by product, by expert: [N, K]
+    for (const auto& [name, n, k] :
+         {std::tuple{"gate_up_proj", 2 * inner, h}, {"down_proj", h, inner}}) {
+      std::vector<std::uint16_t> bits(static_cast<std::size_t>(kExperts * n * k));
+      std::vector<Values> experts;
+      for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+        Values values(static_cast<std::size_t>(n * k));
+        for (std::int64_t i = 0; i < n * k; ++i) {
+          const auto one = static_cast<std::uint16_t>(0x3C00 + (i * 7 + expert * 3) % 0x3FF);
+          const std::int64_t at = turned ? i % k * n + i / k : i;
+          bits[static_cast<std::size_t>(expert * n * k + at)] = one;
+          values[static_cast<std::size_t>(i)] = float16_to_double(kBfloat16, one);
+        }
+        experts.push_back(std::move(values));
+      }
+      stacks.push_back(std::move(experts));
+      model.tensors.push_back({std::string(names.at) + "." + name, TensorType::kBf16,
+                               turned ? std::vector{kExperts, k, n} : std::vector{kExperts, n, k},
+                               bytes_of_values(bits)});
+    }
+    write(model);
+    const CheckpointReader reader = open(true);
+    ASSERT_EQ(reader.experts().size(), 1U) << names.model_type;
+    if (turned) {
+      for (Values& one : stacks[0]) one = unpaired(one, 0, 2 * inner, h);
+    }
+    expect_stack(reader, reader.experts()[0].gate_up, stacks[0]);
+    expect_stack(reader, reader.experts()[0].down, stacks[1]);
+  }
+}
+
+TEST_F(ExpertStacks, ExpertsWithoutGates) {
+  const ExpertNames names = {"nemotron_h",
+                             R"("hybrid_override_pattern": "E", "n_routed_experts": 3,
+                                "n_shared_experts": 1, "moe_intermediate_size": 64,
+                                "moe_shared_expert_intermediate_size": 64, "mamba_num_heads": 2,
+                                "mamba_head_dim": 32, "n_groups": 2, "ssm_state_size": 32,
+                                "conv_kernel": 4, "layer_norm_epsilon": 1e-5)",
+                             "backbone.layers.0.mixer.experts",
+                             {"up_proj"},
+                             "down_proj"};
+  const ExpertModel model = lone_experts(names, ExpertForm::kNvfp4);
+  write(model);
+  const CheckpointReader reader = open();
+  ASSERT_EQ(reader.experts().size(), 1U);
+  const MoeSpec& moe = reader.experts()[0].spec.moe();
+  EXPECT_EQ(moe.epilogue.activation, Activation::kRelu2);
+  EXPECT_FALSE(moe.epilogue.gated);
+  EXPECT_TRUE(moe.epilogue.residual) << "the shared expert's output";
+  std::vector<Values> up;
+  for (int expert = 0; expert < kExperts; ++expert) {
+    up.push_back(model.values.at(names.at + ("." + std::to_string(expert)) + ".up_proj"));
+  }
+  expect_stack(reader, std::string(names.at) + ".up_proj", up);
+}
+
+// Each rank has a run of the inner features of every expert.
+TEST_F(ExpertStacks, RanksHaveTheirPart) {
+  const ExpertModel model = lone_experts(kMixtralNames, ExpertForm::kGptq);
+  write(model);
+  const std::int64_t h = kExpertHidden, half = kExpertInner / 2;
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    CheckpointOptions options;
+    options.parallel = {rank, 2};
+    const CheckpointReader reader(folder_.path(), options);
+    ASSERT_EQ(reader.experts().size(), 1U);
+    EXPECT_EQ(reader.experts()[0].spec.moe().shape.intermediate, half);
+    std::vector<Values> gate_up;
+    std::vector<Values> down;
+    for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+      const std::string at = kMixtralNames.at + ("." + std::to_string(expert)) + ".";
+      gate_up.push_back(joined_values({part_of_stack(model.values.at(at + "w1"), rank, half * h),
+                                       part_of_stack(model.values.at(at + "w3"), rank, half * h)}));
+      Values columns;
+      for (std::int64_t row = 0; row < h; ++row) {
+        const Values run = part_of_stack(model.values.at(at + "w2"), 2 * row + rank, half);
+        columns.insert(columns.end(), run.begin(), run.end());
+      }
+      down.push_back(std::move(columns));
+    }
+    expect_stack(reader, reader.experts()[0].gate_up, gate_up);
+    expect_stack(reader, reader.experts()[0].down, down);
+  }
+}
+
+TEST_F(ExpertStacks, AModelOfThemHasTheKernel) {
+  const ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  write(model);
+  const CheckpointConfig config = read_checkpoint_config(model.config);
+  const Model made = model_of_checkpoint(Checkpoint(folder_ / "model.safetensors"), config, {});
+  ASSERT_EQ(made.kernels.size(), 1U);
+  EXPECT_EQ(made.kernels[0].layers, 1);
+  EXPECT_EQ(made.kernels[0].covers, "gate_proj + up_proj + down_proj");
+  ASSERT_EQ(made.layers.size(), 2U);
+  const Model planned = model_from_config(model.config);
+  const auto kernel =
+      std::find_if(planned.kernels.begin(), planned.kernels.end(),
+                   [](const ModelKernel& one) { return one.spec.op() == Op::kMoe; });
+  ASSERT_NE(kernel, planned.kernels.end());
+  EXPECT_EQ(kernel->spec.moe().shape.hidden, made.kernels[0].spec.moe().shape.hidden);
+  for (const ModelLayer& layer : made.layers) {
+    EXPECT_EQ(layer.kernel, 0);
+    EXPECT_EQ(layer.kind, ModelLayer::Kind::kExperts);
+    EXPECT_EQ(layer.matrices, kExperts);
+    EXPECT_EQ(layer.is_down, layer.name == "down_proj");
+  }
+}
+
+TEST_F(ExpertStacks, WithoutFusedLayersEveryMatrixIsAlone) {
+  write(lone_experts(kQwenNames, ExpertForm::kGptq));
+  CheckpointOptions options;
+  options.fuse = false;
+  const CheckpointReader reader(folder_.path(), options);
+  EXPECT_TRUE(reader.experts().empty());
+  EXPECT_EQ(reader.layers().size(), 9U);
+}
+
+void erase_module(const std::string& module, ExpertModel* model) {
+  auto& all = model->tensors;
+  all.erase(std::remove_if(
+                all.begin(), all.end(),
+                [&](const TestTensor& tensor) { return tensor.name.starts_with(module + "."); }),
+            all.end());
+}
+
+// A kernel has one scale for both. They become part of those of groups.
+TEST_F(ExpertStacks, GatesAndUpsWithTensorScalesOfTheirOwn) {
+  ExpertModel model = lone_experts(kQwenNames, ExpertForm::kNvfp4);
+  const std::string up = std::string(kQwenNames.at) + ".1.up_proj";
+  erase_module(up, &model);
+  add_expert_module(ExpertForm::kNvfp4, up, kExpertInner, kExpertHidden, 0.375F, &model);
+  write(model);
+  const CheckpointReader reader = open();
+  const MoeSpec& moe = reader.experts().at(0).spec.moe();
+  EXPECT_EQ(moe.gate_up.scale_dtype, DType::kFp32);
+  EXPECT_FALSE(moe.gate_up.tensor_scale);
+  EXPECT_EQ(moe.gate_up.group_size, 16);
+  EXPECT_TRUE(moe.down.tensor_scale);
+  EXPECT_NO_THROW(resolve(reader.experts()[0].spec, target_from_name("h200")));
+  expect_experts(reader, kQwenNames, model);  // the factors of these tests have few bits
+  EXPECT_TRUE(std::any_of(reader.notes().begin(), reader.notes().end(), [](const auto& note) {
+    return note.find("scales of groups are FP32") != std::string::npos;
+  }));
+}
+
+TEST_F(ExpertStacks, WhatDoesNotFitIsRefusedByName) {
+  const std::string at = std::string(kQwenNames.at) + ".";
+  struct Case {
+    const char* what;
+    std::function<void(ExpertModel*)> change;
+    std::vector<std::string> words;
+  };
+  const Case cases[] = {
+      {"one is missing",
+       [&](ExpertModel* model) { erase_module(at + "1.up_proj", model); },
+       {"mlp.experts", "1 of 3 experts have no up_proj", ": 1"}},
+      {"one is too many",
+       [&](ExpertModel* model) {
+         add_expert_module(ExpertForm::kNvfp4, at + "3.down_proj", kExpertHidden, kExpertInner, 1,
+                           model);
+       },
+       {"the config says 3 experts", "down_proj of 3"}},
+      {"one has another shape",
+       [&](ExpertModel* model) {
+         erase_module(at + "2.down_proj", model);
+         add_expert_module(ExpertForm::kNvfp4, at + "2.down_proj", 2 * kExpertHidden, kExpertInner,
+                           1, model);
+       },
+       {"experts.2.down_proj", "not as", "experts.0.down_proj"}},
+      {"one is quantised in another way",
+       [&](ExpertModel* model) {
+         erase_module(at + "2.down_proj", model);
+         add_expert_module(ExpertForm::kFp8Rows, at + "2.down_proj", kExpertHidden, kExpertInner, 1,
+                           model);
+       },
+       {"experts.2.down_proj", "not as"}},
+      {"no ups",
+       [&](ExpertModel* model) {
+         for (const char* expert : {"0", "1", "2"}) erase_module(at + expert + ".up_proj", model);
+       },
+       {"a gate to pack, but no up"}},
+  };
+  for (const Case& one : cases) {
+    ExpertModel model = lone_experts(kQwenNames, ExpertForm::kNvfp4);
+    one.change(&model);
+    const std::string text = refusal(model);
+    EXPECT_EQ(text.rfind("checkpoint.not_converted", 0), 0U) << one.what << ": " << text;
+    for (const std::string& word : one.words) {
+      EXPECT_NE(text.find(word), std::string::npos) << one.what << ": " << text;
+    }
+  }
+}
+
+// Columns out of order, and what no moe computes: the tensors stay as they are, with the reason.
+TEST_F(ExpertStacks, WhatNoKernelTakesIsUnserved) {
+  ExpertModel ordered;
+  ordered.config = expert_config(kQwenNames, R"({"quant_method": "gptq", "bits": 4,
+      "group_size": 32, "sym": false, "desc_act": true})");
+  for (int expert = 0; expert < kExperts; ++expert) {
+    const std::string at = kQwenNames.at + ("." + std::to_string(expert)) + ".";
+    const SampleLayer gate = random_layer(kExpertInner, kExpertHidden, 32, 4, true);
+    append(gptq(gate, at + "gate_proj", true), &ordered.tensors);
+    append(gptq(gate, at + "up_proj", true), &ordered.tensors);
+    append(gptq(random_layer(kExpertHidden, kExpertInner, 32, 4, true), at + "down_proj", true),
+           &ordered.tensors);
+  }
+  ExpertNames other = kQwenNames;
+  const std::string tanh = std::string(kQwenNames.more) + R"(, "hidden_act": "tanh")";
+  other.more = tanh.c_str();
+  ExpertModel unknown = lone_experts(other, ExpertForm::kGptq);
+  for (const auto& [model, word] : {std::pair{&ordered, "act-order"}, {&unknown, "\"tanh\""}}) {
+    write(*model);
+    const CheckpointReader reader = open();
+    EXPECT_TRUE(reader.layers().empty());
+    ASSERT_EQ(reader.unserved().size(), 2U);
+    EXPECT_NE(reader.unserved()[0].reason.find(word), std::string::npos)
+        << reader.unserved()[0].reason;
+    EXPECT_EQ(reader.unserved()[1].name, std::string(kQwenNames.at) + ".gate_up_proj");
+    EXPECT_EQ(reader.tensors().size(), model->tensors.size());
+  }
+}
+
+// Their biases of all zeros, which some quantisers write, are none; others are there for all.
+TEST_F(ExpertStacks, BiasesOfLoneExperts) {
+  const std::string at = std::string(kQwenNames.at) + ".";
+  ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  for (const char* name : {"0.gate_proj.bias", "1.up_proj.bias"}) {
+    model.tensors.push_back(
+        {at + name, TensorType::kF16, {kExpertInner}, std::vector<std::uint8_t>(2 * kExpertInner)});
+  }
+  write(model);
+  EXPECT_FALSE(open().experts()[0].spec.moe().epilogue.bias);
+  EXPECT_TRUE(open().tensors().empty());
+  model.tensors.push_back({at + "2.up_proj.bias",
+                           TensorType::kF32,
+                           {kExpertInner},
+                           bytes_of_values(std::vector<float>(kExpertInner, 1.5F))});
+  write(model);
+  const CheckpointReader reader = open();
+  EXPECT_TRUE(reader.experts()[0].spec.moe().epilogue.bias);
+  Values want(2 * kExperts * kExpertInner);
+  std::fill(want.end() - kExpertInner, want.end(), 1.5);
+  EXPECT_EQ(bias_values(reader, at + "gate_up_proj"), want);
+  EXPECT_EQ(bias_values(reader, at + "down_proj"), Values(kExperts * kExpertHidden));
+  // Beyond what 16 bits hold.
+  model.config = expert_config(kQwenNames, scheme_json(ExpertForm::kGptq), "float16");
+  model.tensors.back().bytes = bytes_of_values(std::vector<float>(kExpertInner, 1e30F));
+  write(model);
+  const CheckpointReader large = open();
+  EXPECT_THROW(bias_values(large, at + "gate_up_proj"), Error);
+}
+
+}  // namespace
+}  // namespace heddle
