@@ -12,7 +12,9 @@
 #include "checkpoint/checkpoint_model.h"
 #include "checkpoint/modules/config_files.h"
 #include "checkpoint/output/convert.h"
+#include "checkpoint/output/packed_contents.h"
 #include "heddle/checkpoint.h"
+#include "tests/checkpoint/expert_cases.h"
 #include "tests/checkpoint/reader_cases.h"
 
 namespace heddle {
@@ -354,6 +356,46 @@ TEST(PackedFile, HasTheModelOfItsCheckpoint) {
     EXPECT_EQ(made.layers[i].name, want.layers[i].name);
     EXPECT_EQ(made.layers[i].layers, want.layers[i].layers);
     EXPECT_EQ(made.layers[i].parts.size(), want.layers[i].parts.size());
+  }
+}
+
+// Two of its layers are those of a moe, or it is refused.
+TEST(PackedFile, ExpertsAreThoseOfItsLayers) {
+  const TemporaryFolder folder;
+  const ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  const std::string path = pack_case({"", model.config, model.tensors}, folder);
+  const Checkpoint source(folder / "source");
+  const CheckpointConfig config = read_checkpoint_config(model.config);
+  const Model want = model_of_checkpoint(source, config, {});
+  const Checkpoint packed(path);
+  const Model got =
+      model_of_packed(packed, config, read_packed_checkpoint(packed, {}, {}, PackedUse::kSpecs));
+  ASSERT_EQ(got.kernels.size(), 1U);
+  EXPECT_EQ(got.kernels[0].spec.canonical_json(), want.kernels[0].spec.canonical_json());
+  EXPECT_EQ(got.kernels[0].covers, want.kernels[0].covers);
+  EXPECT_EQ(got.kernels[0].layers, 1);
+  const std::string at = kQwenNames.at;
+  const struct {
+    const char* what;
+    std::string from, to;
+  } faults[] = {
+      {"another layer", R"("down":")" + at + ".down_proj\"", R"("down":")" + at + ".gone\""},
+      {"the other product", R"("gate_up":")" + at + ".gate_up_proj\"",
+       R"("gate_up":")" + at + ".down_proj\""},
+      {"more experts", R"(\"experts\":3)", R"(\"experts\":4)"},
+      {"another form", R"(\"bits\":4)", R"(\"bits\":8)"},
+      {"no moe", R"(\"op\":\"moe\")", R"(\"op\":\"gemm\")"},
+      {"no spec", R"("spec":"{)", R"("spec":"[)"},
+  };
+  for (const auto& fault : faults) {
+    EditedFile file(path);
+    file.replace(kContentsKey, fault.from, fault.to);
+    const std::string other = folder / "edited.safetensors";
+    file.write(other);
+    const PackedRefusal refusal = packed_refusal([&] { CheckpointReader{other}; });
+    EXPECT_EQ(refusal.code, "checkpoint.packed") << fault.what;
+    EXPECT_NE(refusal.text.find(at), std::string::npos) << fault.what << refusal.text;
+    std::filesystem::remove(other);
   }
 }
 

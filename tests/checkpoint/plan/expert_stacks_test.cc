@@ -200,6 +200,23 @@ TEST_F(ExpertStacks, GptOssHasPairsOfRowsAndBiases) {
     expect_stack(reader, at + "down_proj", want_down);
     EXPECT_EQ(bias_values(reader, at + "gate_up_proj"), want_bias);
     EXPECT_EQ(bias_values(reader, at + "down_proj"), down_bias);
+    // The second of two ranks: halves of gates and of ups; the first rank adds the bias of down.
+    CheckpointOptions options;
+    options.parallel = {1, 2};
+    const CheckpointReader rank(folder_.path(), options);
+    std::vector<Values> half_gate_up;
+    for (const Values& all : want_gate_up) {
+      half_gate_up.push_back(joined_values(
+          {part_of_stack(all, 1, inner / 2 * h), part_of_stack(all, 3, inner / 2 * h)}));
+    }
+    expect_stack(rank, at + "gate_up_proj", half_gate_up);
+    EXPECT_EQ(bias_values(rank, at + "down_proj"), Values(kExperts * h));
+    Values half_bias;
+    for (std::int64_t run = 1; run < 4 * kExperts; run += 2) {
+      const Values part = part_of_stack(want_bias, run, inner / 2);
+      half_bias.insert(half_bias.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(bias_values(rank, at + "gate_up_proj"), half_bias);
   }
 }
 
