@@ -96,6 +96,42 @@ def test_what_repack_wrote_is_read_as_its_checkpoint(heddle, root, tmp_path, nam
     assert caught.value.code == "checkpoint.packed_options"
 
 
+def test_layers_of_experts_are_two_stacks(heddle, tmp_path):
+    """Of 16 bits, as Transformers stacks them: [experts, N, K]."""
+    config = {"model_type": "qwen3_moe", "torch_dtype": "float16", "hidden_size": 32,
+              "vocab_size": 32, "num_hidden_layers": 1, "num_attention_heads": 1,
+              "num_key_value_heads": 1, "head_dim": 32, "intermediate_size": 32,
+              "moe_intermediate_size": 32, "decoder_sparse_step": 1, "num_experts": 2,
+              "num_experts_per_tok": 1, "rms_norm_eps": 1e-6}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    at = "model.layers.0.mlp.experts."
+    stacks = {at + "gate_up_proj": np.arange(2 * 64 * 32, dtype=np.uint16).reshape(2, 64, 32),
+              at + "down_proj": np.arange(2 * 32 * 32, dtype=np.uint16).reshape(2, 32, 32)}
+    header, data = {}, b""
+    for name, stack in stacks.items():
+        end = len(data) + stack.nbytes
+        header[name] = {"dtype": "F16", "shape": stack.shape, "data_offsets": [len(data), end]}
+        data += stack.tobytes()
+    text = json.dumps(header).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
+    reader = heddle.CheckpointReader(tmp_path, dense=True)
+    [experts] = reader.experts
+    assert isinstance(experts, heddle.CheckpointExperts)
+    assert (experts.name, experts.spec.op) == (at[:-1], "moe")
+    gemms = heddle.moe_gemms(experts.spec)
+    for name, gemm in zip((experts.gate_up, experts.down), gemms, strict=True):
+        layer = reader.layer(name)
+        assert (layer.matrices, layer.spec) == (2, gemm)
+        packed = reader.pack(layer).reshape(layer.packed.shape)
+        for expert, plain in zip(packed, stacks[name], strict=True):
+            codes = heddle.unpack_weights(layer.spec, expert).codes
+            np.testing.assert_array_equal(codes.view(np.uint16).reshape(plain.shape), plain)
+    model = heddle.Model.from_config(config, dense=True)
+    [first, second] = (layer for layer in model.layers if layer.kind == "experts")
+    assert (first.is_down, second.is_down) == (False, True)
+    assert model.kernels[first.kernel].spec == experts.spec
+
+
 def test_a_models_size_is_told_from_its_config(heddle, config):
     model = heddle.Model.from_config(config, dense=True)
     cache = heddle.Model.cache_from_config(config, "int8:head")
