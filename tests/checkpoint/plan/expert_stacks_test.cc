@@ -258,6 +258,101 @@ TEST_F(ExpertStacks, StacksOfSixteenBits) {
   }
 }
 
+// A stack of gates and one of ups, as Step has them, in FP8.
+TEST_F(ExpertStacks, StacksOfGatesAndOfUps) {
+  const std::int64_t h = kExpertHidden, inner = kExpertInner;
+  const ExpertNames names = {
+      "step3p5",
+      R"("moe_intermediate_size": 64, "share_expert_dim": 64, "moe_num_experts": 3,
+         "num_attention_groups": 2, "moe_layers_enum": "0", "layer_types": ["full_attention"],
+         "mlp_layer_types": ["sparse"])",
+      "model.layers.0.moe",
+      {"gate_proj", "up_proj"},
+      "down_proj"};
+  ExpertModel model;
+  model.config = expert_config(names, scheme_json(ExpertForm::kFp8Blocks));
+  std::map<std::string, Values> stacks;
+  for (const auto& [name, n, k] :
+       {std::tuple{"gate_proj", inner, h}, {"up_proj", inner, h}, {"down_proj", h, inner}}) {
+    const std::string at = names.at + ("." + std::string(name));
+    const auto size = static_cast<std::size_t>(kExperts * n * k);
+    const std::vector<std::uint8_t> codes = finite_bytes(size, static_cast<unsigned>(n + name[0]));
+    std::vector<float> scales(kExperts);
+    for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = expert_scale(i + name[0]);
+    Values values(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      values[i] = e4m3_value(codes[i]) * scales[i / static_cast<std::size_t>(n * k)];
+    }
+    stacks[name] = std::move(values);
+    model.tensors.push_back({at + ".weight", TensorType::kF8E4M3, {kExperts, n, k}, codes});
+    model.tensors.push_back(
+        {at + ".weight_scale_inv", TensorType::kF32, {kExperts, 1, 1}, bytes_of_values(scales)});
+  }
+  write(model);
+  const CheckpointReader reader = open();
+  ASSERT_EQ(reader.experts().size(), 1U);
+  EXPECT_EQ(reader.experts()[0].gate_up, "model.layers.0.moe.gate_up_proj");
+  std::vector<Values> gate_up;
+  std::vector<Values> down;
+  for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+    gate_up.push_back(joined_values({part_of_stack(stacks["gate_proj"], expert, inner * h),
+                                     part_of_stack(stacks["up_proj"], expert, inner * h)}));
+    down.push_back(part_of_stack(stacks["down_proj"], expert, inner * h));
+  }
+  expect_stack(reader, reader.experts()[0].gate_up, gate_up);
+  expect_stack(reader, reader.experts()[0].down, down);
+}
+
+// Modules of their own, as Granite has them, in 16 bits.
+TEST_F(ExpertStacks, StacksThatAreModules) {
+  const std::int64_t h = kExpertHidden, inner = kExpertInner;
+  const ExpertNames names = {"granitemoe",
+                             R"("num_local_experts": 3, "embedding_multiplier": 1,
+                                "logits_scaling": 1, "residual_multiplier": 1,
+                                "attention_multiplier": 1)",
+                             "model.layers.0.block_sparse_moe",
+                             {"input_linear"},
+                             "output_linear"};
+  ExpertModel model;
+  model.config = expert_config(names, "");
+  std::map<std::string, std::vector<Values>> stacks;
+  for (const auto& [name, n, k] :
+       {std::tuple{"input_linear", 2 * inner, h}, {"output_linear", h, inner}}) {
+    std::vector<std::uint16_t> bits;
+    Values values;
+    for (std::int64_t i = 0; i < kExperts * n * k; ++i) {
+      bits.push_back(static_cast<std::uint16_t>(0x3C00 + (i * 13 + n) % 0x3FF));
+      values.push_back(float16_to_double(kBfloat16, bits.back()));
+    }
+    for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+      stacks[name].push_back(part_of_stack(values, expert, n * k));
+    }
+    model.tensors.push_back({names.at + ("." + std::string(name)) + ".weight",
+                             TensorType::kBf16,
+                             {kExperts, n, k},
+                             bytes_of_values(bits)});
+  }
+  write(model);
+  const CheckpointReader reader = open(true);
+  ASSERT_EQ(reader.experts().size(), 1U);
+  EXPECT_EQ(reader.experts()[0].name, names.at);
+  expect_stack(reader, "model.layers.0.block_sparse_moe.input_linear", stacks["input_linear"]);
+  expect_stack(reader, "model.layers.0.block_sparse_moe.output_linear", stacks["output_linear"]);
+}
+
+// Layers behind the last one predict further tokens; their experts are like the others.
+TEST_F(ExpertStacks, OfLayersThatPredictFurtherTokens) {
+  ExpertNames further = kQwenNames;
+  further.at = "model.layers.1.mlp.experts";
+  ExpertModel model = lone_experts(kQwenNames, ExpertForm::kAwq);
+  append(lone_experts(further, ExpertForm::kAwq).tensors, &model.tensors);
+  write(model);
+  const CheckpointReader reader = open();
+  ASSERT_EQ(reader.experts().size(), 2U);
+  EXPECT_EQ(reader.experts()[1].name, further.at);
+  EXPECT_EQ(reader.experts()[1].spec.canonical_json(), reader.experts()[0].spec.canonical_json());
+}
+
 TEST_F(ExpertStacks, ExpertsWithoutGates) {
   const ExpertNames names = {"nemotron_h",
                              R"("hybrid_override_pattern": "E", "n_routed_experts": 3,
