@@ -299,15 +299,16 @@ CheckpointExperts PackedFileReader::read_experts(
   const auto* const moe = spec->get_if<MoeSpec>();
   if (moe == nullptr) refuse_experts("have the spec of another operation");
   const MoeGemms gemms = moe_gemms(*moe);
-  for (const auto& [layer, gemm] :
-       {std::pair{&contents.gate_up, &gemms.gate_up}, std::pair{&contents.down, &gemms.down}}) {
+  const auto expect_product = [&](const std::string& layer, const GemmSpec& gemm) {
     const auto found = std::find_if(layers.begin(), layers.end(), [&](const auto& other) {
-      return other.layer.group.name == *layer;
+      return other.layer.group.name == layer;
     });
     const bool fits = found != layers.end() && found->layer.matrices == moe->local_experts() &&
-                      found->layer.spec.canonical_json() == Spec::from_gemm(*gemm).canonical_json();
-    if (!fits) refuse_experts(fmt::format("are not those of its layer \"{}\"", excerpt(*layer)));
-  }
+                      found->layer.spec.canonical_json() == Spec::from_gemm(gemm).canonical_json();
+    if (!fits) refuse_experts(fmt::format("are not those of its layer \"{}\"", excerpt(layer)));
+  };
+  expect_product(contents.gate_up, gemms.gate_up);
+  expect_product(contents.down, gemms.down);
   return {name, Spec::from_moe(*moe, "experts"), contents.gate_up, contents.down};
 }
 

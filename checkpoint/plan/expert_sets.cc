@@ -227,6 +227,7 @@ std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
   }
   *layers = std::move(others);
   std::vector<ExpertSet> sets;
+  sets.reserve(found.size());
   for (const auto& [name, one] : found) sets.push_back(set_with(name, one));
   return sets;
 }

@@ -43,7 +43,7 @@ class ModelBuilder {
   // One layer for each product of the block's experts: the kernel takes both.
   void add_experts(const DecodedBlock& block);
   // `schemes`: of the modules in the order of the layers' parts, null where one has 16 bits.
-  void add_experts(std::vector<ModelLayer> layers, MoeSpec spec, std::string why,
+  void add_experts(std::vector<ModelLayer> layers, MoeSpec spec, const std::string& why,
                    const Schemes& schemes);
   // Gives the spec the weights of the layer's product, or says why it cannot have them.
   std::string set_expert_weight(const ModelLayer& layer, const Schemes& schemes,

@@ -194,7 +194,9 @@ void ModelBuilder::add_experts(const DecodedBlock& block) {
     }
     auto found = std::find_if(different.begin(), different.end(),
                               [&](const auto& known) { return known.first == schemes; });
-    if (found == different.end()) found = different.insert(found, {std::move(schemes), {}});
+    if (found == different.end()) {
+      found = different.emplace(found, std::move(schemes), std::vector<int>());
+    }
     found->second.push_back(index);
   }
   for (const auto& [schemes, indices] : different) {
@@ -204,7 +206,7 @@ void ModelBuilder::add_experts(const DecodedBlock& block) {
   note_once(shared_experts_note(block.facts.experts));
 }
 
-void ModelBuilder::add_experts(std::vector<ModelLayer> layers, MoeSpec spec, std::string why,
+void ModelBuilder::add_experts(std::vector<ModelLayer> layers, MoeSpec spec, const std::string& why,
                                const Schemes& schemes) {
   std::vector<Schemes> own;  // of each layer
   auto at = schemes.begin();

@@ -52,7 +52,7 @@ ReferenceModel reference_of(const SampleOptions& options, const SampleWeights& w
     layer.down = matrix(at + "mlp.down_proj");
     layer.input_norm = norm(at + "input_layernorm.weight");
     layer.middle_norm = norm(at + "post_attention_layernorm.weight");
-    if (options.qwen3) {
+    if (options.family == SampleFamily::kQwen3) {
       layer.q_norm = norm(at + "self_attn.q_norm.weight");
       layer.k_norm = norm(at + "self_attn.k_norm.weight");
     }
@@ -99,7 +99,8 @@ SmallModel small_qwen3(bool act_order) {
   SampleOptions options = small_options(act_order ? 28 : 159);
   options.method = act_order ? SampleMethod::kGptqActOrder : SampleMethod::kGptq;
   options.head = SampleHead::kTied;
-  options.qwen3 = options.bf16 = true;
+  options.family = SampleFamily::kQwen3;
+  options.bf16 = true;
   return small_model(options, sample_config(options));
 }
 

@@ -81,6 +81,33 @@ class SampleModelTest(CommandTest):
                         done = self.heddle_json(convert, folder, "-o", out)
                         self.assertEqual((done["unserved"], out.exists()), ([], True))
 
+    def test_models_of_experts(self):
+        """Every layer is served, and the experts of the config are those of the weights."""
+        for kind, form in (("mixtral", "gptq"), ("mixtral", "fp8-blocks"), ("qwen3-moe", "awq"),
+                           ("qwen3-moe", "fp8"), ("gpt-oss", "mxfp4")):
+            with self.subTest(format=form, type=kind):
+                folder, report = self.sample("--format", form, "--type", kind,
+                                             name=f"{kind}-{form}")
+                self.assertLess(report["bytes"], 16e6)
+                options = (*H200, "--dense", "--gated", "--list")
+                packed = self.folder / f"{kind}-{form}.safetensors"
+                done = self.heddle_json("repack", folder, "--dense", "--gated", "-o", packed)
+                self.assertEqual(done["unserved"], [])
+                specs = []
+                for path in (folder / "config.json", folder, packed):
+                    made = self.heddle_json("build", path, *options, "--all")
+                    self.assertEqual(made["served"], made["total"])
+                    told = self.heddle("build", path, "--dense", "--gated", "--print-specs",
+                                       "--target", "h200", check=0).out
+                    specs.append([json.dumps(spec) for spec in json.loads(told)
+                                  if spec["op"] == "moe"])
+                self.assertEqual(len(specs[0]), 1)
+                self.assertEqual(specs[0], specs[1])
+                self.assertEqual(specs[0], specs[2])
+        self.assertIn("mxfp4", self.problem("sample-model", self.folder / "x", "--type", "gpt-oss",
+                                            "--format", "awq", code=2))
+        self.problem("sample-model", self.folder / "x", "--format", "mxfp4", code=2)
+
     def test_the_example_engine_has_its_specs(self):
         """Those of the config alone are those of the weights."""
         if not DECODER.exists():

@@ -18,8 +18,11 @@
 
 namespace heddle {
 
-// kGptqActOrder: columns are permuted. kEightBits: as SampleOptions::eight_bits says.
-enum class SampleMethod { kAwq, kGptq, kGptqActOrder, kEightBits };
+// kGptqActOrder: columns are permuted. kEightBits: as SampleOptions::eight_bits says. kMxfp4: of
+// gpt-oss, whose experts alone are quantised.
+enum class SampleMethod { kAwq, kGptq, kGptqActOrder, kEightBits, kMxfp4 };
+// kLlama and kQwen3 have Mixtral's experts and Qwen 3's with SampleOptions::experts.
+enum class SampleFamily { kLlama, kQwen3, kGptOss };
 // For lm_head: 16 bits of its own, those of the embeddings, or as the other matrices.
 enum class SampleHead { kPlain, kTied, kQuantised };
 
@@ -40,7 +43,8 @@ struct SampleOptions {
   SampleMethod method = SampleMethod::kAwq;
   EightBits eight_bits = EightBits::kInt8;
   SampleHead head = SampleHead::kPlain;
-  bool qwen3 = false;        // norms of the heads of Q and K; else it is a Llama
+  SampleFamily family = SampleFamily::kLlama;
+  std::size_t experts = 0;   // of a layer, of which a token takes two; 0: it has none
   bool bf16 = false;         // what is not quantised; else FP16
   bool scales_bf16 = false;  // of INT8 weights, as compressed-tensors writes them; else FP32
   unsigned seed = 1;

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 struct SampleModelOptions {
   std::string folder;
-  std::string format = "awq";
+  std::string format;  // empty: the type's usual one
   std::string type = "llama";
   std::size_t layers = SampleSizes().layers;
   unsigned seed = 1;
@@ -48,8 +48,27 @@ constexpr std::array kSampleFormats = {
     SampleFormat{"w8a8", SampleMethod::kEightBits, EightBits::kInt8},
     SampleFormat{"fp8", SampleMethod::kEightBits, EightBits::kFp8},
     SampleFormat{"fp8-blocks", SampleMethod::kEightBits, EightBits::kFp8Blocks},
+    SampleFormat{"mxfp4", SampleMethod::kMxfp4},
 };
-constexpr std::array<std::string_view, 2> kSampleTypes = {"llama", "qwen3"};
+struct SampleType {
+  std::string_view name;
+  SampleFamily family;
+  std::size_t experts = 0;
+};
+constexpr std::array kSampleTypes = {
+    SampleType{"llama", SampleFamily::kLlama},
+    SampleType{"qwen3", SampleFamily::kQwen3},
+    SampleType{"mixtral", SampleFamily::kLlama, 8},
+    SampleType{"qwen3-moe", SampleFamily::kQwen3, 8},
+    SampleType{"gpt-oss", SampleFamily::kGptOss, 8},
+};
+
+std::vector<std::string_view> sample_types() {
+  std::vector<std::string_view> names;
+  names.reserve(kSampleTypes.size());
+  for (const SampleType& type : kSampleTypes) names.push_back(type.name);
+  return names;
+}
 
 std::vector<std::string_view> sample_formats() {
   std::vector<std::string_view> names;
@@ -73,10 +92,15 @@ SampleOptions sample_options(const SampleModelOptions& options) {
     sample.method = format.method;
     sample.eight_bits = format.eight_bits;
   }
-  sample.qwen3 = options.type == "qwen3";
+  for (const SampleType& type : kSampleTypes) {
+    if (type.name != options.type) continue;
+    sample.family = type.family;
+    sample.experts = type.experts;
+  }
   // As their quantisers write them, and as a config alone is taken to mean.
-  sample.bf16 = sample.scales_bf16 = sample.method == SampleMethod::kEightBits;
-  if (sample.qwen3) sample.head = SampleHead::kTied;
+  sample.scales_bf16 = sample.method == SampleMethod::kEightBits;
+  sample.bf16 = sample.scales_bf16 || sample.method == SampleMethod::kMxfp4;
+  if (options.type == "qwen3") sample.head = SampleHead::kTied;
   sample.sizes.layers = options.layers;
   sample.seed = options.seed;
   return sample;
@@ -102,7 +126,20 @@ void write_text(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-int run(const SampleModelOptions& options) {
+// gpt-oss has one format, and no other type has it.
+std::string format_of(const SampleModelOptions& options) {
+  constexpr std::string_view kOwn = "mxfp4";
+  const bool own = options.type == "gpt-oss";
+  if (options.format.empty()) return std::string(own ? kOwn : "awq");
+  if ((options.format == kOwn) == own) return options.format;
+  throw Error(ErrorCategory::kUsage, "tool.sample_format",
+              fmt::format("--format {} is not of --type {}: the experts of gpt-oss are in mxfp4, "
+                          "which no other type has",
+                          options.format, options.type));
+}
+
+int run(SampleModelOptions options) {
+  options.format = format_of(options);
   const fs::path folder = options.folder;
   const SampleOptions sample = sample_options(options);
   make_empty_folder(folder);
@@ -140,15 +177,15 @@ void add_sample_model_command(CLI::App& app, Action* action) {
       ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
   command
       ->add_option("--format", options->format,
-                   fmt::format("how weights are quantised: {}; default awq",
+                   fmt::format("how weights are quantised: {}; default awq, of gpt-oss mxfp4",
                                fmt::join(sample_formats(), ", ")))
       ->type_name("FORMAT")
       ->check([](const std::string& word) { return word_problem(word, sample_formats()); });
-  command->add_option("--type", options->type, "model type: llama or qwen3; default llama")
+  command
+      ->add_option("--type", options->type,
+                   fmt::format("model type: {}; default llama", fmt::join(sample_types(), ", ")))
       ->type_name("TYPE")
-      ->check([](const std::string& word) {
-        return word_problem(word, {kSampleTypes.begin(), kSampleTypes.end()});
-      });
+      ->check([](const std::string& word) { return word_problem(word, sample_types()); });
   command->add_option("--layers", options->layers, "decoder layers; default 2")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
