@@ -25,8 +25,16 @@ struct ListedTile {
 // A tile over all of K, whose rows and tokens are one group's. `first_token` counts the tokens of
 // all groups, `row_tile` the rows of the group alone.
 struct GroupedPiece : Piece {
+  static constexpr bool kTellsTokens = true;
+
   int group;
   int end_token;  // behind the group's last one
+
+  // Of the `most` tokens that a tile has place for from its place `from` on, those that it has.
+  __device__ __forceinline__ int tokens(int most, int from = 0) const {
+    const int left = end_token - first_token - from;
+    return left < 0 ? 0 : left < most ? left : most;
+  }
 };
 
 __device__ __forceinline__ int end_token(const GroupedPiece& piece, int /*m*/) {

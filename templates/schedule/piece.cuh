@@ -30,6 +30,10 @@ namespace heddle {
 
 // Units [begin, end) of a tile's K; a unit is what the family loads at a time.
 struct Piece {
+  // Whether each piece says how many tokens its tile has. If not, a tile has all tokens that there
+  // are for it up to m.
+  static constexpr bool kTellsTokens = false;
+
   int row_tile;     // the tile's first; the schedule says of how many rows one is
   int first_token;  // of the tile
   // The tile's number among those whose K several blocks share; -1 for a tile of one block where

@@ -6,12 +6,12 @@
 // addresses in uniform registers. Fewer instructions are less in the way of those that multiply.
 #pragma once
 
-#include "primitives/bulk_copy.cuh"
 #include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/tensor_copy.cuh"
 #include "schedule/piece.cuh"
 #include "warpgroup/shape.cuh"
+#include "warpgroup/weight_fetch.cuh"
 
 namespace heddle {
 
@@ -20,8 +20,6 @@ struct WgmmaFetch {
   using S = WgmmaShape<Config>;
   using Schedule = typename Config::Schedule;
   using Piece = typename Schedule::PieceType;
-  static constexpr int kMostBlocks = S::kTileRowTiles;  // of a warp, one of each row tile
-
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
   const TensorMap* factors;  // of the tokens, with ScaleMode::kBlock
@@ -30,12 +28,12 @@ struct WgmmaFetch {
   Schedule schedule;
   int m;
   int warp;
-  u64 policy = policy_read_once();
 
   // The weights of the first stages_ahead stages are copied before the previous kernel has ended:
   // no kernel that lets its successor start early writes weights. More of them would keep the
   // tokens of this kernel waiting. From then on a stage gets its weights and its tokens together.
   __device__ __forceinline__ void run() {
+    const WgmmaWeightFetch<Config> of_weights{memory, weights, shape, warp, policy_read_once()};
     Piece piece;
     RingPlace<Config> weights_place;
     RingPlace<Config> tokens_place;
@@ -57,7 +55,8 @@ struct WgmmaFetch {
         for (; next < wanted; ++next) {
           // A fresh barrier counts as one whose phase of parity 1 has ended.
           mbarrier_wait(memory.empty_barrier(weights_place.stage), weights_place.parity ^ 1);
-          fetch_weights(piece, next / S::kUnitStages, next % S::kUnitStages, weights_place.stage);
+          of_weights.run(piece, next / S::kUnitStages, next % S::kUnitStages, weights_place.stage,
+                         token_bytes());
           weights_place.advance();
         }
         if (is_first) wait_for_predecessor();
@@ -94,63 +93,6 @@ struct WgmmaFetch {
       (kFactorBoxes + Config::value.kFetchWarps - 1) / Config::value.kFetchWarps;
   __device__ __forceinline__ bool has_factor_box(int i) const {
     return i * Config::value.kFetchWarps + warp < kFactorBoxes;
-  }
-
-  // Whether W has the warp's row block of the piece's row tile i.
-  __device__ __forceinline__ bool has_block(const Piece& piece, int i) const {
-    return !S::kRowsMayEnd || 4 * (piece.row_tile + i) + warp < shape.row_blocks;
-  }
-
-  // Announces this warp's bytes of the stage, then copies its weights: a row block of each row
-  // tile. Rows past the end of W stay what they are: their results are never stored. So do chunks
-  // past the end of K, which no one reads.
-  __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int part,
-                                                int stage) const {
-    const int first = 4 * piece.row_tile + warp;
-    int blocks = 0;
-#pragma unroll
-    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i) ? 1 : 0;
-    const u32 bytes =
-        S::chunks_of_unit(k, shape) * Config::value.weights.chunk_bytes - S::kMissingBytes;
-    const u32 barrier = memory.full_barrier(stage);
-    const u8* from = Schedule::weights_of(weights, piece) +
-                     (static_cast<i64>(first) * shape.chunks + k * S::kStageChunks) *
-                         Config::value.weights.chunk_bytes;
-    const u32 to = memory.weights(stage) + warp * S::kRowBlockStep;
-    const i64 step = static_cast<i64>(4 * shape.chunks) * Config::value.weights.chunk_bytes;
-    if (!elect_one()) return;
-    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes());
-#pragma unroll
-    for (int i = 0; i < kMostBlocks; ++i) {
-      if (!has_block(piece, i)) continue;
-      const u32 at = to + i * Config::value.kFetchWarps * S::kRowBlockStep;
-      if (Config::value.half_stages && part == 0 && S::kMetadataBytes > 0) {
-        // Scales and zero points lie behind the words of the other half.
-        copy_weights(at, from + i * step, Config::value.half_word_bytes(), barrier);
-        copy_weights(at + Config::value.half_word_bytes(),
-                     from + i * step + 2 * Config::value.half_word_bytes(), S::kMetadataBytes,
-                     barrier);
-      } else if constexpr (Config::value.byte_operands()) {
-        constexpr int kCopyBytes = Config::value.weights.chunk_bytes;
-        const int chunks = S::chunks_of_unit(k, shape);
-#pragma unroll
-        for (int c = 0; c < S::kStageChunks; ++c) {
-          if (S::kLastChunks != 0 && c >= chunks) break;
-          copy_weights(at + c * S::kChunkBytes, from + i * step + c * kCopyBytes, kCopyBytes,
-                       barrier);
-        }
-      } else {
-        copy_weights(at, from + i * step + part * Config::value.half_word_bytes(), bytes, barrier);
-      }
-    }
-  }
-  __device__ __forceinline__ void copy_weights(u32 to, const u8* from, u32 bytes,
-                                               u32 barrier) const {
-    if constexpr (S::kOneTokenTile) {
-      bulk_copy_once(to, from, bytes, barrier, policy);
-    } else {
-      bulk_copy(to, from, bytes, barrier);
-    }
   }
 
   // Where box `box` of the piece's tokens begins.

@@ -53,7 +53,7 @@ struct WgmmaFinish {
     }
     if constexpr (S::kSplitsColumns) {
       Sums own;
-      exchange(sum, own);
+      exchange(piece, sum, own);
       finish(schedule, piece, own);
     } else {
       finish(schedule, piece, sum);
@@ -93,12 +93,16 @@ struct WgmmaFinish {
     return S::kPairsShareEights ? lower<kCount>(i) + 2 : kCount + i;
   }
   // Splits a row tile's 2 * kCount sums: those of the upper half of the tokens, or of the lower
-  // one, go to `kept`, which may be `sum`; the others, four at a time, go to give(i, four).
+  // one, go to `kept`, which may be `sum`; the others, four at a time, go to give(i, four). Only
+  // the first `count` of each half count.
   template <int kCount, class Give>
   static __device__ __forceinline__ void give_half(int upper, const Sum* sum, Sum* kept,
-                                                   const Give& give) {
+                                                   const Give& give, int count = kCount) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
+      if constexpr (Piece::kTellsTokens) {
+        if (i >= count) break;
+      }
       Sum given[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
@@ -111,9 +115,12 @@ struct WgmmaFinish {
     }
   }
   template <int kCount>
-  static __device__ __forceinline__ void add_given(u32 place, Sum* kept) {
+  static __device__ __forceinline__ void add_given(u32 place, Sum* kept, int count = kCount) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
+      if constexpr (Piece::kTellsTokens) {
+        if (i >= count) break;
+      }
       const f32x4 v = load_shared_floats(place + 512 * i);
       if constexpr (S::kPairsShareEights) {
         Sum four[4] = {kept[2 * i], kept[2 * i + 1], kept[2 * i + 4], kept[2 * i + 5]};
@@ -131,13 +138,21 @@ struct WgmmaFinish {
   }
 
   // Two warpgroups that have multiplied half of the columns each.
-  __device__ __forceinline__ void exchange(const SumsOf<S::kSums>& sum, Sums& own) const {
+  __device__ __forceinline__ void exchange(const Piece& piece, const SumsOf<S::kSums>& sum,
+                                           Sums& own) const {
+    const int count = sums_of_half(piece);
     const u32 given = memory.pass(warpgroup) + 16 * thread;
-    give_half<S::kOwnSums>(warpgroup, sum[0], own[0],
-                           [&](int i, f32x4 four) { store_shared_floats(given + 512 * i, four); });
+    give_half<S::kOwnSums>(
+        warpgroup, sum[0], own[0],
+        [&](int i, f32x4 four) { store_shared_floats(given + 512 * i, four); }, count);
     meet_warpgroup();
-    add_given<S::kOwnSums>(memory.pass(1 - warpgroup) + 16 * thread, own[0]);
+    add_given<S::kOwnSums>(memory.pass(1 - warpgroup) + 16 * thread, own[0], count);
     meet_warpgroup();
+  }
+  // Those of its first half of the tokens that a tile has; of the second half it has no more.
+  static __device__ __forceinline__ int sums_of_half(const Piece& piece) {
+    if constexpr (Piece::kTellsTokens) return (piece.tokens(S::kOwnTokens) + 7) / 8 * 4;
+    return S::kOwnSums;
   }
 
   // Each block of a pair adds the other's sums for half of the tokens to its own, which end up in

@@ -24,7 +24,7 @@ struct WgmmaFloatEnd {
                                              const TileShare<Config>& share) {
     const int place = store.place_of(share);
     const int first_tile = store.first_tile_of(piece);
-    const int passes = Store::passes_of(share);
+    const int passes = Store::passes_of(piece, place, share);
 #pragma unroll 1
     for (int pass = 0; pass < passes; ++pass) {
       const int first = pass / S::kRowTiles * kPassTokens;

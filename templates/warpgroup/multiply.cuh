@@ -6,6 +6,9 @@
 // alternate between kSets sets of registers for decoded weights. A step that ends a group of scales
 // leaves its sums to the next one, which takes them up once its own weights are decoded; or, where
 // groups alternate between two sets of sums, once its own products are on their way.
+//
+// A tile with few tokens may be multiplied by a narrower instruction: its columns are the first
+// ones of the tile, and its sums the first ones of each row tile.
 #pragma once
 
 #include "primitives/sync.cuh"
@@ -59,13 +62,15 @@ struct WgmmaMultiply {
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // The units of one piece; `stage` walks on.
+  // The units of one piece, whose tile has at most kTokens tokens: the sums of others are nothing.
+  // `stage` walks on.
+  template <int kTokens = S::kTileTokens>
   __device__ __forceinline__ void run(const Piece& piece, const WeightShape& shape,
                                       WgmmaStage<Config>& stage) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
-      for (Sum& v : sum[r]) v = 0;
+      for (Sum& v : first_values<kTokens / 2>(sum[r])) v = 0;
     clear_group_sums();
     u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
@@ -84,19 +89,19 @@ struct WgmmaMultiply {
             release.run(previous);
             break;
           }
-          multiply_chunk(stage, c, of_stage, stage_half, c == 0 ? previous : 0);
+          multiply_chunk<kTokens>(stage, c, of_stage, stage_half, c == 0 ? previous : 0);
         }
         previous = stage.full_barrier;
         stage.advance();
       }
     }
     wgmma_wait<0>();
-    retire(Steps::kSteps - 1, Steps::kGroupSumSets - 1);
+    retire<kTokens>(Steps::kSteps - 1, Steps::kGroupSumSets - 1);
     release.run(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
-      for (Sum& v : sum[r]) pin(v);
+      for (Sum& v : first_values<kTokens / 2>(sum[r])) pin(v);
   }
 
   // The ring's first stage, as this warp reads it.
@@ -125,6 +130,7 @@ struct WgmmaMultiply {
   // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half
   // `stage_half` of the only one, of each row tile. Behind it the warp has read all of stage
   // `previous`.
+  template <int kTokens>
   __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
                                                  int of_stage, int stage_half, u32 previous) {
     constexpr int kSteps = Steps::kSteps;
@@ -149,19 +155,19 @@ struct WgmmaMultiply {
       const bool in_time = Steps::kGroupSumSets == 2 && (c > 0 || step > 0);
       if (kHasGroupSums && Steps::ends_group(before) && !in_time) {
         wgmma_wait<0>();
-        retire(before, Steps::kGroupSumSets - 1);
+        retire<kTokens>(before, Steps::kGroupSumSets - 1);
       }
       if (kHasGroupSums && Steps::ends_group(step) && Steps::kGroupSumSets == 1)
         load_scales(chunk, tile);
       if (Config::value.ping_pongs() && Steps::begins_group(tile))
         ping_pong.wait(release.memory, warpgroup);
-      issue(set, r, tile, columns, into);
+      issue<kTokens>(set, r, tile, columns, into);
       if (Config::value.ping_pongs() && Steps::ends_group(step)) {
         ping_pong.pass(release.memory, warpgroup, release.is_first_lane);
       }
       // The step that used the next set has ended, and with it one of the stage before.
       wgmma_wait<Steps::kSets - 1>();
-      if (kHasGroupSums && Steps::ends_group(before) && in_time) retire(before, 1 - into);
+      if (kHasGroupSums && Steps::ends_group(before) && in_time) retire<kTokens>(before, 1 - into);
       if (kHasGroupSums && Steps::ends_group(step) && Steps::kGroupSumSets == 2)
         load_scales(chunk, tile);
       if (step == Steps::kSets - 2) release.run(previous);
@@ -180,6 +186,7 @@ struct WgmmaMultiply {
   }
 
   // Registers of weights and sums may be touched again once their products have been waited for.
+  template <int kTokens>
   __device__ __forceinline__ void issue(int set, int r, int tile, u64 columns, int into) {
     typename Weights::Set& a = weights.decoded(set);
 #pragma unroll
@@ -193,22 +200,24 @@ struct WgmmaMultiply {
       const int box = here / kBoxTiles;
       const u64 at = columns + (box * S::kHalfBytes >> 4) + 2 * (here % kBoxTiles);
       if constexpr (kHasGroupSums) {
-        Config::Products::multiply(group_sum[into], a[i], at, !Steps::begins_group(here));
+        Config::Products::multiply(first_values<kTokens / 2>(group_sum[into]), a[i], at,
+                                   !Steps::begins_group(here));
       } else {
-        Config::Products::multiply(sum[r], a[i], at, true);
+        Config::Products::multiply(first_values<kTokens / 2>(sum[r]), a[i], at, true);
       }
     }
     wgmma_commit();
   }
 
   // The sums of the group that the step has ended, whose products are there.
+  template <int kTokens>
   __device__ __forceinline__ void retire(int step, int from) {
     if constexpr (kHasGroupSums) {
       float(&sums)[S::kSums] = sum[step / Steps::kColumnSteps];
 #pragma unroll
       for (GroupSum& v : group_sum[from]) pin(v);
 #pragma unroll
-      for (int i = 0; i < S::kSums; ++i) {
+      for (int i = 0; i < kTokens / 2; ++i) {
         const float of_group = Config::Products::as_float(group_sum[from][i]);
         if constexpr (Steps::kScalesSums) {
           sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * of_group;

@@ -7,6 +7,17 @@
 
 namespace heddle {
 
+// The first kCount values of an array in registers, as an array of their own.
+template <int kCount, class T, int kAll>
+__device__ __forceinline__ T (&first_values(T (&values)[kAll]))[kCount] {
+  static_assert(kCount <= kAll, "as many as there are");
+  if constexpr (kCount == kAll) {
+    return values;
+  } else {
+    return reinterpret_cast<T(&)[kCount]>(values);
+  }
+}
+
 // Products of 16 bits.
 template <class Value>
 struct HalfProducts {

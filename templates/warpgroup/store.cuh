@@ -107,7 +107,13 @@ struct WgmmaStore {
     return token >= box_of(piece, place) && token < end_token(piece, m) ? token : -1;
   }
 
-  static __device__ __forceinline__ int passes_of(const TileShare<Config>& share) {
+  // Passes of the share that have tokens. `place`: that of its first token in the piece.
+  static __device__ __forceinline__ int passes_of(const Piece& piece, int place,
+                                                  const TileShare<Config>& share) {
+    if constexpr (Piece::kTellsTokens) {
+      const int tokens = piece.tokens(S::kOwnTokens, place);
+      return (tokens + kPassTokens - 1) / kPassTokens * S::kRowTiles;
+    }
     return S::kPairs ? share.tokens / kPassTokens * S::kRowTiles : kPasses;
   }
   // Calls put(sums of a row tile, first token) for the pass.

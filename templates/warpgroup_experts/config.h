@@ -7,6 +7,25 @@
 
 namespace heddle::device {
 
+// A tile that has place for tile_rows rows of an expert, and fewer of them, is multiplied by a
+// narrower instruction that holds them: by half of its columns, three quarters or all. With fewer
+// columns than half, decoding takes as long as with half. Each width is a main loop of its own in
+// the kernel's text; ptxas lets products of four widths not overlap, for lack of registers.
+struct TileWidths {
+  int tile_rows;
+
+  HEDDLE_BOTH constexpr int fewest() const { return tile_rows < 32 ? tile_rows : tile_rows / 2; }
+  HEDDLE_BOTH constexpr int step() const { return tile_rows / 4; }
+  // That of a tile with so many rows.
+  HEDDLE_BOTH constexpr int of(int rows) const {
+    return rows <= fewest() ? fewest() : static_cast<int>(ceil_div(rows, step())) * step();
+  }
+};
+// Its rows are copied in boxes of so many. Each takes a fetching warp some dozens of clocks.
+HEDDLE_BOTH constexpr int box_rows(int tile_rows) {
+  return tile_rows <= 32 ? 8 : tile_rows <= 64 ? 16 : 32;
+}
+
 struct WarpgroupExpertsConfig {
   ExpertLayer layer;
   WarpgroupConfig gate_up;  // both have the same tokens in a tile, and the same threads

@@ -15,13 +15,13 @@
 #include "experts/route.cuh"
 #include "experts/sum.cuh"
 #include "steps/sums.cuh"
-#include "warpgroup/fetch.cuh"
 #include "warpgroup/finish.cuh"
 #include "warpgroup/float_end.cuh"
 #include "warpgroup/multiply.cuh"
 #include "warpgroup/rounded_end.cuh"
 #include "warpgroup/stage.cuh"
 #include "warpgroup_experts/config.h"
+#include "warpgroup_experts/fetch.cuh"
 
 namespace heddle {
 
@@ -39,6 +39,19 @@ struct WarpgroupExpertTiles {
   static constexpr i64 kGroupBytes = Gemm::kExpertBytes;
 };
 
+// Multiplies a tile of so many rows with kColumns columns, or more if these do not hold them.
+template <int kColumns, class Gemm, class Decode>
+__device__ __forceinline__ void multiply_rows(WgmmaMultiply<Gemm, Decode>& multiply, int rows,
+                                              const GroupedPiece& piece, WgmmaStage<Gemm>& stage) {
+  constexpr int kTileTokens = WgmmaShape<Gemm>::kTileTokens;
+  if constexpr (kColumns < kTileTokens) {
+    constexpr int kNext = kColumns + TileWidths{kTileTokens}.step();
+    if (rows > kColumns) return multiply_rows<kNext>(multiply, rows, piece, stage);
+  }
+  const WeightShape shape = Gemm::kShape;
+  multiply.template run<kColumns>(piece, shape, stage);
+}
+
 // One product, as gemm_by_wgmma() makes a GEMM. `bias`: [local_experts][N].
 template <class Gemm, class Decode, class Workspace>
 __device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8* weights, u8* y,
@@ -49,6 +62,7 @@ __device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8
   // More rows than there are: no box begins early, and none is shortened.
   constexpr int kManyRows = 1 << 30;
   constexpr i64 kBiasBytes = static_cast<i64>(Gemm::value.epilogue.bias_bytes) * Gemm::kShape.n;
+  constexpr int kFewest = TileWidths{S::kTileTokens}.fewest();
   const WgmmaMemory<Gemm> memory{shared};
   const int lane = threadIdx.x % 32;
   const int warp = broadcast(threadIdx.x / 32, 0);  // tells the compiler that lanes agree
@@ -63,8 +77,7 @@ __device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8
   typename Gemm::Schedule schedule(workspace.tiles(), workspace.tile_count());
   if (warpgroup < 0) {
     shrink_registers<S::kFetchRegisters>();
-    WgmmaFetch<Gemm> fetch{memory, rows, nullptr, weights, shape, schedule, kManyRows, warp};
-    fetch.run();
+    ExpertFetch<Gemm>{memory, rows, weights, schedule, warp}.run();
   } else {
     grow_registers<S::kMultiplyRegisters>();
     wait_for_predecessor();  // a block without tiles, too
@@ -84,7 +97,7 @@ __device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8
       WgmmaFinish<Gemm> finish{memory, store, parts, warpgroup, thread};
       finish.begin(piece);
       multiply.begin(packed, shape, piece);
-      multiply.run(piece, shape, stage);
+      multiply_rows<kFewest>(multiply, broadcast(piece.tokens(S::kTileTokens), 0), piece, stage);
       finish.run(schedule, piece, multiply.sum);
     }
   }

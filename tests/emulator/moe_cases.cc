@@ -1,6 +1,9 @@
 #include "tests/emulator/moe_cases.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -169,6 +172,34 @@ std::vector<MoeCase> make_moe_wgmma_cases() {
     if (!wgmma.exclusions(Spec::from_moe(one.spec), target, {tokens, tokens}).empty()) continue;
     cases.push_back({one.name + "ByWgmma", one.spec, true});
   }
+  // Tiles with every number of rows that makes a difference: those of boxes, of the instructions
+  // that are narrower than the tile, and of a second tile.
+  const auto add_uneven = [&](int tile_rows, int tile_n, DType dtype, bool bias) {
+    MoeCase one;
+    one.expert_tokens = {0, 1, 7, 8, 9, 16, 17, 33};
+    for (const int rows : {tile_rows / 2, 3 * tile_rows / 4, tile_rows}) {
+      one.expert_tokens.insert(one.expert_tokens.end(), {rows, rows + 1});
+    }
+    const auto tokens = std::accumulate(one.expert_tokens.begin(), one.expert_tokens.end(), 0);
+    one.spec = layer({.hidden = 64,
+                      .intermediate = 64,
+                      .experts = static_cast<std::int64_t>(one.expert_tokens.size()),
+                      .top_k = 1,
+                      .tokens_min = tokens,
+                      .tokens_max = tokens},
+                     dtype, 4, 32, ZeroPoint::kNone);
+    one.spec.epilogue.bias = bias;
+    one.by_wgmma = true;
+    one.tile = fmt::format("{}x{} ", tile_rows, tile_n);
+    one.name = fmt::format("UnevenTilesOf{}By{}", tile_rows, tile_n);
+    cases.push_back(std::move(one));
+  };
+  // Four warpgroups; two that share columns, and so exchange sums; two with a row tile each, and
+  // with two; both ends of a tile.
+  add_uneven(32, 256, DType::kBf16, false);
+  add_uneven(64, 64, DType::kFp16, true);
+  add_uneven(96, 128, DType::kFp16, false);
+  add_uneven(128, 256, DType::kBf16, true);
   return cases;
 }
 
@@ -180,11 +211,13 @@ Plan MoeCase::plan() const {
   Plan plan = resolve(Spec::from_moe(spec), target);
   const std::string_view family = by_wgmma ? "warpgroup_experts" : "experts";
   const std::vector<CandidatePlan> candidates = candidate_plans(plan, spec.shape.tokens_max);
-  const auto found = std::find_if(
-      candidates.begin(), candidates.end(),
-      [&](const CandidatePlan& one) { return one.plan.kernels.front().family->name() == family; });
+  const auto found =
+      std::find_if(candidates.begin(), candidates.end(), [&](const CandidatePlan& one) {
+        const PlannedKernel& kernel = one.plan.kernels.front();
+        return kernel.family->name() == family && kernel.family->label(kernel).rfind(tile, 0) == 0;
+      });
   if (found == candidates.end())
-    throw std::logic_error(name + " has no kernel of " + std::string(family));
+    throw std::logic_error(fmt::format("{} has no kernel {}of {}", name, tile, family));
   PlannedKernel kernel = found->plan.kernels.front();
   MoeSpec any = spec;
   any.shape.tokens_min = 1;

@@ -15,6 +15,10 @@ struct MoeCase {
   MoeSpec spec;  // with the most tokens that its one kernel is chosen for
 
   bool by_wgmma = false;
+  // Where tiles are of a certain size: it, as the beginning of the kernel's label, and the tokens
+  // of each expert, of which every token chooses one.
+  std::string tile = {};
+  std::vector<int> expert_tokens = {};
 
   // With three SMs, so that blocks take several tiles, by the family that the case asks for; its
   // one kernel serves any number of tokens up to the most.

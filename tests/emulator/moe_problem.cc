@@ -106,6 +106,18 @@ EmulatedChoices EmulatedChoices::of_token(std::int64_t token, const MoeSpec& spe
 
 RouterVectors emulated_router(const MoeSpec& spec) { return random_router_vectors(spec, 105); }
 
+EmulatedChoices uneven_choices(const std::vector<int>& expert_tokens, unsigned seed) {
+  EmulatedChoices choices;
+  for (std::size_t expert = 0; expert < expert_tokens.size(); ++expert) {
+    choices.ids.insert(choices.ids.end(), index(expert_tokens[expert]),
+                       static_cast<std::int32_t>(expert));
+  }
+  std::mt19937 random(seed);
+  std::shuffle(choices.ids.begin(), choices.ids.end(), random);
+  choices.weights.assign(choices.ids.size(), 0.75F);
+  return choices;
+}
+
 EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(spec)) {
   const auto add = [](const GemmSpec& gemm, unsigned seed, std::vector<std::uint8_t>* packed,
                       std::vector<std::vector<double>>* values) {

@@ -32,6 +32,8 @@ struct EmulatedChoices {
 RouterVectors emulated_router(const MoeSpec& spec);
 EmulatedChoices emulated_choices(const MoeSpec& spec, std::int64_t tokens, EmulatedRouting routing,
                                  unsigned seed);
+// Of tokens that choose one expert each: so many choose each expert, in no order.
+EmulatedChoices uneven_choices(const std::vector<int>& expert_tokens, unsigned seed);
 
 // All but the choices, for as many tokens as the spec has at most.
 class EmulatedMoe {

@@ -22,6 +22,18 @@ namespace {
 
 using emulator::Access;
 
+// Choices of every kind, of as many tokens as the case has.
+std::vector<EmulatedChoices> choices_of(const MoeCase& one) {
+  if (!one.expert_tokens.empty()) return {uneven_choices(one.expert_tokens, 5)};
+  std::vector<EmulatedChoices> all;
+  unsigned seed = 0;
+  for (const auto routing : {EmulatedRouting::kUniform, EmulatedRouting::kOne,
+                             EmulatedRouting::kEveryOther, EmulatedRouting::kNoExperts}) {
+    all.push_back(emulated_choices(one.spec, one.spec.shape.tokens_max, routing, ++seed));
+  }
+  return all;
+}
+
 // Which other matrix Y is.
 enum class YIs { kItself, kX, kResidual };
 
@@ -167,12 +179,8 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(EmulatedMoeLayer, IsWhatFp64Says) {
-  for (const auto routing : {EmulatedRouting::kUniform, EmulatedRouting::kOne,
-                             EmulatedRouting::kEveryOther, EmulatedRouting::kNoExperts}) {
-    SCOPED_TRACE(fmt::format("routing {}", static_cast<int>(routing)));
-    const std::int64_t tokens = spec_.shape.tokens_max;
-    const EmulatedChoices choices =
-        emulated_choices(spec_, tokens, routing, static_cast<unsigned>(GetParam()));
+  for (const EmulatedChoices& choices : choices_of(all_moe_cases()[GetParam()])) {
+    SCOPED_TRACE(fmt::format("first choice {}", choices.ids.front()));
     const std::vector<std::uint16_t> y = run(choices, 1);
     ASSERT_NO_FATAL_FAILURE(expect_close(y, problem_.expected(choices)));
     // In whatever order its threads run.

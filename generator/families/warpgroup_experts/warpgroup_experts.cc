@@ -229,7 +229,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     kernel.shared_bytes = config.shared_bytes();
     kernel.phases = config.layer.phases();
     kernel.starts_early = true;
-    kernel.box_tokens = config.gate_up.box_tokens();
+    kernel.box_tokens = device::box_rows(config.gate_up.tile_m);
     kernel.arguments = {KernelArgument::kTokenMap, KernelArgument::kParameters,
                         KernelArgument::kSchedule};
     return kernel;
