@@ -1,9 +1,10 @@
 // Sorts assignments by expert, lists the tiles of their rows, and copies the rows' tokens where a
 // product cannot gather them. Every thread block counts the assignments of all local experts, each
-// of its warps those of a share. Then it takes one expert after the other: the sums of the counts
-// before the expert's own are where its rows and its tiles begin; its assignments get their rows in
-// their order. Where there are several blocks for an expert, each has every so many of its rows. No
-// block waits for another, and nothing depends on who comes first.
+// of its warps those of a share. Then it takes one expert after the other: the sum of the counts
+// before the expert's own is where its rows begin; its assignments get their rows in their order.
+// Tiles of experts with more rows come first in the list, so that the last ones of the launches
+// that walk it are short. Where there are several blocks for an expert, each has every so many of
+// its rows. No block waits for another, and nothing depends on who comes first.
 //
 // Cost: a block reads all ids once, and for an expert with rows twice more where a warp's share is
 // more than kBatch ids of a lane, which stay in registers. Copied tokens are read and written once
@@ -107,14 +108,17 @@ struct MoeRouter {
   __device__ __forceinline__ void place(int local, const Part& part, int (&ids)[kBatch]) const {
     int first = 0;
     int first_tile = 0;
-    for (int before = lane(); before < local; before += 32) {
-      const int rows = static_cast<int>(load_shared_4(count_of(before)));
-      first += rows;
-      first_tile += tiles_of(rows);
+    int all_tiles = 0;
+    const int rows = static_cast<int>(load_shared_4(count_of(local)));
+    for (int other = lane(); other < kLayer.local_experts; other += 32) {
+      const int its = static_cast<int>(load_shared_4(count_of(other)));
+      if (other < local) first += its;
+      if (its > rows || (its == rows && other < local)) first_tile += tiles_of(its);
+      all_tiles += tiles_of(its);
     }
     first = sum_of_lanes(first);
     first_tile = sum_of_lanes(first_tile);
-    const int rows = static_cast<int>(load_shared_4(count_of(local)));
+    all_tiles = sum_of_lanes(all_tiles);
     for (int i = static_cast<int>(threadIdx.x); part.index == 0 && i < tiles_of(rows);
          i += kThreads) {
       store_global_16(workspace.tiles() + first_tile + i,
@@ -122,7 +126,7 @@ struct MoeRouter {
                        static_cast<u32>(first + rows), static_cast<u32>(i)});
     }
     if (local == kLayer.local_experts - 1 && part.index == 0 && threadIdx.x == 0) {
-      store_global_4(workspace.tile_count(), first_tile + tiles_of(rows));
+      store_global_4(workspace.tile_count(), all_tiles);
     }
     if (rows == 0) return;
     place_rows(kLayer.first_expert + local, first, part, ids);
