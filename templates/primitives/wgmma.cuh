@@ -52,7 +52,6 @@ __device__ __forceinline__ u64 wgmma_same_columns(u64 columns) {
 // clang-format off
 #define HEDDLE_TEN(p) "%" #p "0, %" #p "1, %" #p "2, %" #p "3, %" #p "4, %" #p "5, %" #p "6, %" #p "7, %" #p "8, %" #p "9, "
 #define HEDDLE_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
-#define HEDDLE_NAMES_12 HEDDLE_TEN() "%10, %11"
 #define HEDDLE_NAMES_16 HEDDLE_TEN() "%10, %11, %12, %13, %14, %15"
 #define HEDDLE_NAMES_24 HEDDLE_TEN() HEDDLE_TEN(1) "%20, %21, %22, %23"
 #define HEDDLE_NAMES_32 HEDDLE_TEN() HEDDLE_TEN(1) HEDDLE_TEN(2) "%30, %31"
@@ -69,7 +68,6 @@ __device__ __forceinline__ u64 wgmma_same_columns(u64 columns) {
     HEDDLE_TEN(7) HEDDLE_TEN(8) HEDDLE_TEN(9) HEDDLE_TEN(10) HEDDLE_TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127"
 #define HEDDLE_SUMS_4(i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define HEDDLE_SUMS_8(i) HEDDLE_SUMS_4(i), HEDDLE_SUMS_4((i) + 4)
-#define HEDDLE_SUMS_12(i) HEDDLE_SUMS_8(i), HEDDLE_SUMS_4((i) + 8)
 #define HEDDLE_SUMS_16(i) HEDDLE_SUMS_8(i), HEDDLE_SUMS_8((i) + 8)
 #define HEDDLE_SUMS_24(i) HEDDLE_SUMS_16(i), HEDDLE_SUMS_8((i) + 16)
 #define HEDDLE_SUMS_32(i) HEDDLE_SUMS_16(i), HEDDLE_SUMS_16((i) + 16)
@@ -99,7 +97,6 @@ __device__ __forceinline__ u64 wgmma_same_columns(u64 columns) {
   HEDDLE_WGMMA(Fp16, "f16", kN, kSums, __VA_ARGS__)     \
   HEDDLE_WGMMA(Bf16, "bf16", kN, kSums, __VA_ARGS__)
 HEDDLE_WGMMA_BOTH(16, 8, 8, 9, 10, 11, 12, 13)
-HEDDLE_WGMMA_BOTH(24, 12, 12, 13, 14, 15, 16, 17)
 HEDDLE_WGMMA_BOTH(32, 16, 16, 17, 18, 19, 20, 21)
 HEDDLE_WGMMA_BOTH(48, 24, 24, 25, 26, 27, 28, 29)
 HEDDLE_WGMMA_BOTH(64, 32, 32, 33, 34, 35, 36, 37)

@@ -8,14 +8,16 @@
 namespace heddle::device {
 
 // A tile that has place for tile_rows rows of an expert, and fewer of them, is multiplied by a
-// narrower instruction that holds them: by half of its columns, three quarters or all. With fewer
-// columns than half, decoding takes as long as with half. Each width is a main loop of its own in
-// the kernel's text; ptxas lets products of four widths not overlap, for lack of registers.
+// narrower instruction that holds them: by half of its columns, of some tiles three quarters, or
+// all. With fewer columns than half, decoding takes as long as with half. Each width is a main loop
+// of its own in the kernel's text, and takes registers: with one more, some kernels spill.
 struct TileWidths {
   int tile_rows;
 
   HEDDLE_BOTH constexpr int fewest() const { return tile_rows < 32 ? tile_rows : tile_rows / 2; }
-  HEDDLE_BOTH constexpr int step() const { return tile_rows / 4; }
+  HEDDLE_BOTH constexpr int step() const {
+    return tile_rows / (tile_rows <= 64 || tile_rows > 192 ? 2 : 4);
+  }
   // That of a tile with so many rows.
   HEDDLE_BOTH constexpr int of(int rows) const {
     return rows <= fewest() ? fewest() : static_cast<int>(ceil_div(rows, step())) * step();

@@ -20,7 +20,6 @@ struct ExpertFetch {
   static constexpr int kBoxRows = device::box_rows(S::kTileTokens);
   static constexpr int kBoxBytes = 128 * kBoxRows;
   static constexpr int kColumnBoxes = Gemm::value.column_boxes();
-  static constexpr int kMostBoxes = kColumnBoxes * (S::kTileTokens / kBoxRows);
   static constexpr int kFetchWarps = Gemm::value.kFetchWarps;
   static_assert(S::kTileTokens % kBoxRows == 0 && kBoxRows % 8 == 0,
                 "boxes begin where the swizzle does");
@@ -62,10 +61,9 @@ struct ExpertFetch {
   __device__ __forceinline__ void fetch_rows(const GroupedPiece& piece, int boxes, int of_k,
                                              int stage) const {
     if (!elect_one()) return;
-#pragma unroll
-    for (int i = 0; i < kMostBoxes; i += kFetchWarps) {
-      const int box = i + warp;
-      if (box >= boxes) break;
+    // Unrolled it would take more registers than a fetching warp has.
+#pragma unroll 1
+    for (int box = warp; box < boxes; box += kFetchWarps) {
       const int column = box % kColumnBoxes;
       const int first = box / kColumnBoxes * kBoxRows;
       tensor_copy(memory.tokens(stage) + column * S::kHalfBytes + 128 * first, rows,

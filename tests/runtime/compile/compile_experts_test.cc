@@ -2,8 +2,12 @@
 // nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "generator/families/family.h"
 #include "tests/plain_weight.h"
 #include "tests/runtime/compile/compile_check.h"
+#include "tests/runtime/compile_wgmma.h"
 
 namespace heddle {
 namespace {
@@ -82,6 +86,34 @@ TEST_P(CompileExperts, WithoutSpills) {
     add_in_turns(plan, plan.kernel_count(), first++, &sources);
   }
   expect_no_spills(sources, target);
+}
+
+class CompileExpertsByWgmma : public CompileWgmma {};
+
+// A kernel of each tile for each layer, in turns: it has a main loop for each number of columns.
+TEST_F(CompileExpertsByWgmma, OfEveryTile) {
+  std::vector<Source> sources;
+  std::size_t number = 0;
+  for (MoeSpec spec : every_layer()) {
+    std::set<std::string> tiles;
+    const std::int64_t experts_of_token = spec.shape.experts / spec.shape.top_k;
+    for (const std::int64_t rows : {8, 32, 64, 128, 512}) {
+      spec.shape.tokens_min = spec.shape.tokens_max = rows * experts_of_token;
+      const Plan plan = resolve(Spec::from_moe(spec), target_from_name("h200"));
+      for (const Candidate& one :
+           all_candidates(plan, {spec.shape.tokens_min, spec.shape.tokens_max})) {
+        const std::string label = one.kernel.family->label(one.kernel);
+        if (one.kernel.family->name() != "warpgroup_experts" ||
+            !tiles.insert(label.substr(0, label.find(' '))).second) {
+          continue;
+        }
+        if (every_kernel() || number++ % 8 == 0) {
+          sources.push_back(candidate_source(plan, one, sources.size()));
+        }
+      }
+    }
+  }
+  check(sources);
 }
 
 std::vector<int> archs_of_experts() {
