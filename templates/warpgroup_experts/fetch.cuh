@@ -4,6 +4,7 @@
 // does what in a warp.
 #pragma once
 
+#include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/tensor_copy.cuh"
 #include "schedule/listed_tiles.cuh"
@@ -30,29 +31,49 @@ struct ExpertFetch {
   Schedule schedule;
   int warp;
 
+  // The weights of the first tile's first stages_ahead stages are copied while the launch ahead may
+  // still run.
   __device__ __forceinline__ void run() {
     const WeightShape shape = Gemm::kShape;
     const WgmmaWeightFetch<Gemm> of_weights{memory, weights, shape, warp, policy_read_once()};
-    RingPlace<Gemm> place;
-    GroupedPiece piece;
-#pragma unroll 1
-    while (schedule.next(piece)) {
-      const int boxes = broadcast(boxes_of(piece), 0);
+    const auto fetch_weights = [&](const GroupedPiece& piece, int boxes, int of_k, int stage) {
       // Each warp sees to every fourth box.
       const int own = (boxes + kFetchWarps - 1 - warp) / kFetchWarps;
+      of_weights.run(piece, of_k / S::kUnitStages, of_k % S::kUnitStages, stage, own * kBoxBytes);
+    };
+    GroupedPiece piece;
+    bool has_piece = schedule.next(piece);
+    int ahead = 0;  // stages of the first tile that have weights
+    if (has_piece) {
+      const int boxes = broadcast(boxes_of(piece), 0);
 #pragma unroll 1
-      for (int stage = 0; stage < piece.end * S::kUnitStages; ++stage) {
-        // A fresh barrier counts as one whose phase of parity 1 has ended.
-        mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
-        of_weights.run(piece, stage / S::kUnitStages, stage % S::kUnitStages, place.stage,
-                       own * kBoxBytes);
-        fetch_rows(piece, boxes, stage, place.stage);
+      for (; ahead < Gemm::value.stages_ahead && ahead < stages_of(piece); ++ahead) {
+        fetch_weights(piece, boxes, ahead, ahead);
+      }
+    }
+    wait_for_predecessor();
+    RingPlace<Gemm> place;
+#pragma unroll 1
+    for (; has_piece; has_piece = schedule.next(piece)) {
+      const int boxes = broadcast(boxes_of(piece), 0);
+#pragma unroll 1
+      for (int of_k = 0; of_k < stages_of(piece); ++of_k) {
+        if (of_k >= ahead) {
+          // A fresh barrier counts as one whose phase of parity 1 has ended.
+          mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
+          fetch_weights(piece, boxes, of_k, place.stage);
+        }
+        fetch_rows(piece, boxes, of_k, place.stage);
         place.advance();
       }
+      ahead = 0;
     }
   }
 
  private:
+  static __device__ __forceinline__ int stages_of(const GroupedPiece& piece) {
+    return piece.end * S::kUnitStages;
+  }
   static __device__ __forceinline__ int boxes_of(const GroupedPiece& piece) {
     return kColumnBoxes * ((piece.tokens(S::kTileTokens) + kBoxRows - 1) / kBoxRows);
   }
@@ -61,7 +82,7 @@ struct ExpertFetch {
   __device__ __forceinline__ void fetch_rows(const GroupedPiece& piece, int boxes, int of_k,
                                              int stage) const {
     if (!elect_one()) return;
-    // Unrolled it would take more registers than a fetching warp has.
+      // Unrolled it would take more registers than a fetching warp has.
 #pragma unroll 1
     for (int box = warp; box < boxes; box += kFetchWarps) {
       const int column = box % kColumnBoxes;

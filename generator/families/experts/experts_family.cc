@@ -209,7 +209,7 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
   }
   KernelLaunch launch;
   launch.grid_x = static_cast<unsigned>(blocks);
-  launch.schedule = size.phase;
+  launch.schedule = static_cast<int>(phase);
   launch.shared_bytes = shared_bytes;
   return launch;
 }
