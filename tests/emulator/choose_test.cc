@@ -165,6 +165,18 @@ TEST_P(EmulatedChoice, IsPossibleWhateverLogitsAre) {
   }
 }
 
+// An expert whose bias is no number comes behind all others.
+TEST_P(EmulatedChoice, LeavesOutWhatHasNoBias) {
+  if (!spec_.router.correction_bias || spec_.shape.top_k == spec_.shape.experts) return;
+  RouterVectors vectors = vectors_;
+  for (const float sign : {1.0F, -1.0F}) {
+    vectors.correction_bias[0] = std::copysign(std::numeric_limits<float>::quiet_NaN(), sign);
+    const Chosen chosen = choose(std::vector<double>(experts(), 1.0), vectors);
+    expect_possible(chosen);
+    EXPECT_EQ(std::count(chosen.ids.begin(), chosen.ids.end(), 0), 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedChoice, numbers_of<choose_cases>(), name_of<choose_cases>);
 
 }  // namespace

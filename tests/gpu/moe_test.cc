@@ -206,9 +206,10 @@ TEST_F(MoeGpu, Routers) {
 // A layer of one plan whose launches are compared with each other.
 class MoeBits : public MoeOnGpu {
  protected:
-  static Spec layer(std::int64_t tokens_max) {
+  static Spec layer(std::int64_t tokens_max, const RouterSpec& router = {}) {
     MoeSpec spec;
     spec.shape = experts(512, 256, 24, 4, tokens_max);
+    spec.router = router;
     spec.gate_up.group_size = spec.down.group_size = 32;
     spec.epilogue = {
         .bias = true, .activation = Activation::kSilu, .residual = true, .gated = true};
@@ -253,6 +254,30 @@ class MoeBits : public MoeOnGpu {
     DeviceChoices choices;
     DeviceBuffer gate_up_bias, down_bias, residual, y, workspace;
   };
+
+  // Replays of one graph, with other choices or logits each, against launches.
+  void expect_graphs_of(const Spec& layer, std::int64_t tokens) {
+    const cuda::CurrentContext context;
+    const OwnedStream stream;
+    const auto kernel = runtime().kernel<MoeKernel>(layer);
+    const MoeSpec& spec = kernel.plan().spec.moe();
+    const MoeWeights weights(spec, 1, stream);
+    const MoeProblem problem = make_moe_problem(spec, tokens, Routing::kUniform, 1);
+    Data replayed(kernel, problem, stream);
+    stream.synchronize();
+    const OwnedGraph graph(
+        stream, 1, [&](int) { kernel.launch(replayed.args(weights, tokens), stream.get()); });
+    for (const Routing routing : {Routing::kUniform, Routing::kSkewed, Routing::kOne}) {
+      MoeProblem other = problem;
+      other.choices = random_choices(spec, tokens, routing, 7);
+      const Data launched(kernel, other, stream);
+      kernel.launch(launched.args(weights, tokens), stream.get());
+      const std::vector<std::uint16_t> expected = launched.result(problem.x.size(), stream);
+      replayed.choices.upload(other.choices, stream);
+      graph.replay(stream);
+      EXPECT_EQ(replayed.result(problem.x.size(), stream), expected);
+    }
+  }
 };
 
 // Within what one kernel serves a token has the same bits, whatever is launched with it.
@@ -279,31 +304,13 @@ TEST_F(MoeBits, OfATokenDoNotDependOnTheOthers) {
   EXPECT_GT(compared, 0);
 }
 
-// A graph serves every choice of experts: it is captured once.
+// A graph serves every choice of experts, and all logits: it is captured once.
 TEST_F(MoeBits, OfAGraphAreThoseOfLaunches) {
   constexpr std::int64_t kTokens = 37;
-  const std::vector<Spec> specs = {layer(kTokens)};
+  const std::vector<Spec> specs = {
+      layer(kTokens), layer(kTokens, {.scores = RouterScores::kSoftmax, .renormalize = true})};
   if (only_makes(specs)) return;
-  const cuda::CurrentContext context;
-  const OwnedStream stream;
-  const auto kernel = runtime().kernel<MoeKernel>(specs[0]);
-  const MoeSpec& spec = kernel.plan().spec.moe();
-  const MoeWeights weights(spec, 1, stream);
-  const MoeProblem problem = make_moe_problem(spec, kTokens, Routing::kUniform, 1);
-  Data replayed(kernel, problem, stream);
-  stream.synchronize();
-  const OwnedGraph graph(
-      stream, 1, [&](int) { kernel.launch(replayed.args(weights, kTokens), stream.get()); });
-  for (const Routing routing : {Routing::kUniform, Routing::kSkewed, Routing::kOne}) {
-    MoeProblem other = problem;
-    other.choices = random_choices(spec, kTokens, routing, 7);
-    const Data launched(kernel, other, stream);
-    kernel.launch(launched.args(weights, kTokens), stream.get());
-    const std::vector<std::uint16_t> expected = launched.result(problem.x.size(), stream);
-    replayed.choices.upload(other.choices, stream);
-    graph.replay(stream);
-    EXPECT_EQ(replayed.result(problem.x.size(), stream), expected);
-  }
+  for (const Spec& spec : specs) expect_graphs_of(spec, kTokens);
 }
 
 }  // namespace
