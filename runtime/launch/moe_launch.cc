@@ -165,7 +165,7 @@ MoeRows moe_rows(const PlannedKernel& kernel, std::int64_t tokens, int schedule)
   const device::ExpertLayer& layer = layer_of(kernel);
   const bool is_down = schedule == static_cast<int>(device::MoePhase::kDown);
   return {is_down ? layer.middle_offset(tokens) : layer.gathered_offset(tokens),
-          layer.assignments(tokens), is_down ? layer.intermediate : layer.hidden};
+          layer.most_rows(tokens), is_down ? layer.intermediate : layer.hidden};
 }
 
 namespace {

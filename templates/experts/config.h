@@ -40,9 +40,13 @@ struct ExpertLayer {
   }
 
   HEDDLE_BOTH constexpr i64 assignments(i64 tokens) const { return tokens * top_k; }
+  // A router chooses no expert of a token twice; a caller may.
+  HEDDLE_BOTH constexpr i64 most_rows(i64 tokens) const {
+    return tokens * (router.chooses() ? min_of(top_k, local_experts) : top_k);
+  }
   // The most tiles that the rows of all experts can have: each expert has one that is not full.
   HEDDLE_BOTH constexpr i64 most_tiles(i64 tokens) const {
-    const i64 rows = assignments(tokens);
+    const i64 rows = most_rows(tokens);
     const i64 partly_full = local_experts + rows / tile_rows;
     return rows < partly_full ? rows : partly_full;
   }
@@ -62,19 +66,19 @@ struct ExpertLayer {
     return tiles_offset(tokens) + lines(kListOffset + 16 * most_tiles(tokens));
   }
   HEDDLE_BOTH constexpr i64 rows_offset(i64 tokens) const {
-    return assignments_offset(tokens) + lines(4 * assignments(tokens));
+    return assignments_offset(tokens) + lines(4 * most_rows(tokens));
   }
   HEDDLE_BOTH constexpr i64 gathered_offset(i64 tokens) const {
     return rows_offset(tokens) + lines(4 * assignments(tokens));
   }
   HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
-    return gathered_offset(tokens) + (gathers ? lines(2 * assignments(tokens) * hidden) : 0);
+    return gathered_offset(tokens) + (gathers ? lines(2 * most_rows(tokens) * hidden) : 0);
   }
   HEDDLE_BOTH constexpr i64 outputs_offset(i64 tokens) const {
-    return middle_offset(tokens) + lines(2 * assignments(tokens) * intermediate);
+    return middle_offset(tokens) + lines(2 * most_rows(tokens) * intermediate);
   }
   HEDDLE_BOTH constexpr i64 workspace_bytes(i64 tokens) const {
-    return outputs_offset(tokens) + lines(4 * assignments(tokens) * hidden);
+    return outputs_offset(tokens) + lines(4 * most_rows(tokens) * hidden);
   }
 
   // Columns of a token that a warp of kSum adds at a time, in groups of four for each lane. Of 2048

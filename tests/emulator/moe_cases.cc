@@ -119,6 +119,16 @@ std::vector<MoeCase> make_moe_cases() {
                  .groups = 4,
                  .top_groups = 2,
                  .group_score = GroupScore::kTopTwo};
+  // More choices than experts of this device, all of which most tokens have.
+  add("FewOfTheChosen", layer({.hidden = 64,
+                               .intermediate = 64,
+                               .experts = 9,
+                               .top_k = 7,
+                               .tokens_max = 40,
+                               .first_expert = 4,
+                               .local_experts = 2},
+                              kFp16, 4, 32, kNone))
+      .router = {.scores = RouterScores::kSoftmax};
   MoeSpec& chosen_input =
       add("ChoosesAndWeighsTheInput",
           layer({.hidden = 96, .intermediate = 64, .experts = 4, .top_k = 1, .tokens_max = 8},

@@ -75,7 +75,8 @@ HEDDLE_CALL heddle_plan_launch(const heddle_plan* plan, size_t kernel,
  *                {K / 2, M}, a stride of K bytes, the same boxes
  *                Of a moe it maps the workspace from gathered_offset on: two sides
  *                {hidden, tokens * top_k}, of the launch whose schedule is 3
- *                {intermediate, tokens * top_k}
+ *                {intermediate, tokens * top_k}; with routing.scores and fewer local experts
+ *                than top_k, tokens times those
  *   token_scales a CUtensorMap of x_scales by value, the same but UINT32, two sides {M, G}, where a
  *                row has G groups of 128 columns or, of e8m0, G words of four, a stride of
  *                4 * x_scale_stride bytes (0: M rounded up to a multiple of 4), boxes

@@ -110,14 +110,15 @@ TEST(ExpertsLaunch, TheWorkspaceHasRoomForAll) {
       const std::int64_t rows = tokens * spec.shape.top_k;
       const struct {
         device::i64 offset, bytes;
-      } parts[] = {{c.router.ids_offset(), c.router.chooses() ? 4 * rows : 0},
-                   {c.router.weights_offset(rows), c.router.chooses() ? 4 * rows : 0},
-                   {c.tiles_offset(tokens), c.kListOffset + 16 * c.most_tiles(tokens)},
-                   {c.assignments_offset(tokens), 4 * rows},
-                   {c.rows_offset(tokens), 4 * rows},
-                   {c.gathered_offset(tokens), c.gathers ? 2 * rows * spec.shape.hidden : 0},
-                   {c.middle_offset(tokens), 2 * rows * spec.shape.intermediate},
-                   {c.outputs_offset(tokens), 4 * rows * spec.shape.hidden}};
+      } parts[] = {
+          {c.router.ids_offset(), c.router.chooses() ? 4 * rows : 0},
+          {c.router.weights_offset(rows), c.router.chooses() ? 4 * rows : 0},
+          {c.tiles_offset(tokens), c.kListOffset + 16 * c.most_tiles(tokens)},
+          {c.assignments_offset(tokens), 4 * c.most_rows(tokens)},
+          {c.rows_offset(tokens), 4 * rows},
+          {c.gathered_offset(tokens), c.gathers ? 2 * c.most_rows(tokens) * spec.shape.hidden : 0},
+          {c.middle_offset(tokens), 2 * c.most_rows(tokens) * spec.shape.intermediate},
+          {c.outputs_offset(tokens), 4 * c.most_rows(tokens) * spec.shape.hidden}};
       device::i64 end = device::Workspace::kCounterBytes;
       for (const auto& [offset, bytes] : parts) {
         if (bytes == 0) continue;
@@ -130,6 +131,22 @@ TEST(ExpertsLaunch, TheWorkspaceHasRoomForAll) {
       ASSERT_LE(workspace, plan.max_workspace_bytes());
     }
   }
+}
+
+// Of a token that a router chooses experts for, each expert of this device has one row at most; an
+// id that a caller names twice has two.
+TEST(ExpertsLaunch, TheWorkspaceHasNoRowsThatARouterCannotFill) {
+  MoeSpec spec = small_expert_layer();
+  spec.shape.local_experts = 3;
+  spec.shape.top_k = 8;
+  const auto most_rows = [&](std::int64_t tokens) {
+    return layer_of(layer_plan(spec).kernels.front()).most_rows(tokens);
+  };
+  EXPECT_EQ(most_rows(10), 80);
+  spec.router.scores = RouterScores::kSoftmax;
+  EXPECT_EQ(most_rows(10), 30);
+  spec.shape.local_experts = 9;
+  EXPECT_EQ(most_rows(10), 80);
 }
 
 }  // namespace
