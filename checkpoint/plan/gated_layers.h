@@ -26,6 +26,9 @@ class GatedLayers {
   // layer. `heights`: rows of each part. Remembers why one stays as it is.
   void apply(const LayerGroup& group, const std::vector<std::int64_t>& heights, GemmSpec* gemm);
 
+  // Experts have gates whatever is asked for.
+  void add_gated_experts() { ungated_.found = true; }
+
   void add_notes(std::vector<std::string>* notes) const;
 
  private:

@@ -131,6 +131,7 @@ class Planner {
     if (why.empty()) why = why_no_moe(moe);
     if (!why.empty()) return add_unserved(set, why, first, second);
     const MoeGemms gemms = moe_gemms(moe);
+    if (moe.epilogue.gated) gated_.add_gated_experts();
     add_product(set.gate_up, gate_up, gemms.gate_up);
     add_product(set.down, down, gemms.down);
     plan_.experts.push_back(

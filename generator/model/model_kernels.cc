@@ -227,6 +227,7 @@ void ModelBuilder::add_experts(std::vector<ModelLayer> layers, MoeSpec spec, con
   }
   int kernel = -1;
   if (reasons[0].empty()) {
+    ungated_.found = ungated_.found || spec.epilogue.gated;
     std::string covers;
     for (const ModelLayer& layer : layers) {
       for (const ModelPart& part : layer.parts) {

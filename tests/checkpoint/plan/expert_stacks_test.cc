@@ -430,6 +430,22 @@ TEST_F(ExpertStacks, AModelOfThemHasTheKernel) {
   }
 }
 
+// With gated epilogues asked for nothing is missing.
+TEST_F(ExpertStacks, ArePackedForGates) {
+  const ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  write(model);
+  CheckpointOptions options;
+  options.gated = true;
+  const CheckpointReader reader(folder_.path(), options);
+  EXPECT_EQ(reader.experts().size(), 1U);
+  ModelConfigTexts texts;
+  texts.config = model.config;
+  texts.gated = true;
+  for (const std::vector<std::string>& notes : {reader.notes(), model_from_config(texts).notes}) {
+    for (const std::string& note : notes) EXPECT_EQ(note.find("gated"), note.npos) << note;
+  }
+}
+
 TEST_F(ExpertStacks, WithoutFusedLayersEveryMatrixIsAlone) {
   write(lone_experts(kQwenNames, ExpertForm::kGptq));
   CheckpointOptions options;
