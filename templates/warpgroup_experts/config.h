@@ -16,11 +16,7 @@ struct TileWidths {
 
   HEDDLE_BOTH constexpr int fewest() const { return tile_rows < 32 ? tile_rows : tile_rows / 2; }
   HEDDLE_BOTH constexpr int step() const {
-    return tile_rows / (tile_rows <= 64 || tile_rows > 192 ? 2 : 4);
-  }
-  // That of a tile with so many rows.
-  HEDDLE_BOTH constexpr int of(int rows) const {
-    return rows <= fewest() ? fewest() : static_cast<int>(ceil_div(rows, step())) * step();
+    return tile_rows / (tile_rows <= 32 || tile_rows > 192 ? 2 : 4);
   }
 };
 // Its rows are copied in boxes of so many. Each takes a fetching warp some dozens of clocks.

@@ -78,11 +78,11 @@ struct ExpertFetch {
     return kColumnBoxes * ((piece.tokens(S::kTileTokens) + kBoxRows - 1) / kBoxRows);
   }
 
-  // `of_k` counts the stages of K. Box i is of column box i % kColumnBoxes.
+  // `of_k` counts the stages of K. Box i is of column box i % kColumnBoxes. The loop unrolled would
+  // take more registers than a fetching warp has.
   __device__ __forceinline__ void fetch_rows(const GroupedPiece& piece, int boxes, int of_k,
                                              int stage) const {
     if (!elect_one()) return;
-      // Unrolled it would take more registers than a fetching warp has.
 #pragma unroll 1
     for (int box = warp; box < boxes; box += kFetchWarps) {
       const int column = box % kColumnBoxes;

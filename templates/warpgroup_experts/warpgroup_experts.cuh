@@ -1,10 +1,12 @@
 // A layer of experts on wgmma, sm_90a: experts/experts.cuh says what it computes, and what its
-// phases are. Here kRoute copies the tokens of the rows to the rows' places, too, because the tensor
-// memory accelerator (TMA) brings boxes of neighbouring tokens. Each product is a GEMM with wgmma (warpgroup/warpgroup.cuh has the budget) whose tiles are those of
+// phases are. Here kRoute copies the tokens of the rows to the rows' places, too, because the
+// tensor memory accelerator (TMA) brings boxes of neighbouring tokens. Each product is a GEMM with
+// wgmma (warpgroup/warpgroup.cuh has the budget) whose tiles are those of
 // schedule/listed_tiles.cuh: its fetching warps go on with the weights of the next tile, of
 // whichever expert, while the last products of this one are made. Those of the second product's
 // first tile are fetched while the first product still runs elsewhere (experts/phases.cuh); those
-// of the first one are not, since which experts are hit is what the launch before it finds.
+// of the first one are not, since which experts are hit is what the launch before it finds. A tile
+// with few rows is multiplied by an instruction with fewer columns (config.h).
 //
 // A box at the end of an expert's rows has rows of the next one, too, or what the workspace held
 // before: their products are not stored.
@@ -74,30 +76,39 @@ __device__ __forceinline__ void multiply_experts(const TensorMap& rows, const u8
     mbarrier_init_fence();
   }
   block_barrier();
-  typename Gemm::Schedule schedule(workspace.tiles(), workspace.tile_count());
   if (warpgroup < 0) {
     shrink_registers<S::kFetchRegisters>();
+    const typename Gemm::Schedule schedule(workspace.tiles(), workspace.tile_count());
     ExpertFetch<Gemm>{memory, rows, weights, schedule, warp}.run();
   } else {
     grow_registers<S::kMultiplyRegisters>();
     wait_for_predecessor();  // a block without tiles, too
+    typename Gemm::Schedule schedule(workspace.tiles(), workspace.tile_count());
     Multiply multiply(memory, warpgroup, warp % 4, lane);
-    const int thread = static_cast<int>(threadIdx.x) % 128;
-    const WgmmaParts<Gemm> parts{memory, nullptr, 0, warpgroup, thread};
     WgmmaStage<Gemm> stage = multiply.first_stage();
     GroupedPiece piece;
 #pragma unroll 1
     while (schedule.next(piece)) {
-      const u8* const packed = Gemm::Schedule::weights_of(weights, piece);
-      const WgmmaStore<Gemm> store{
-          memory,      {packed, y, bias + piece.group * kBiasBytes, nullptr, shape, nullptr},
-          FloatSums{}, kManyRows,
-          warpgroup,   thread,
-          {}};
-      WgmmaFinish<Gemm> finish{memory, store, parts, warpgroup, thread};
-      finish.begin(piece);
-      multiply.begin(packed, shape, piece);
+      multiply.begin(Gemm::Schedule::weights_of(weights, piece), shape, piece);
       multiply_rows<kFewest>(multiply, broadcast(piece.tokens(S::kTileTokens), 0), piece, stage);
+      // The compiler would keep what follows from the expert and from the thread's number in
+      // registers through the main loop.
+      u32 group = piece.group;
+      pin(group);
+      piece.group = static_cast<int>(group);
+      u32 own = threadIdx.x;
+      pin(own);
+      const int thread = static_cast<int>(own) % 128;
+      const WgmmaParts<Gemm> parts{memory, nullptr, 0, warpgroup, thread};
+      const WgmmaStore<Gemm> store{memory,
+                                   {Gemm::Schedule::weights_of(weights, piece), y,
+                                    bias + piece.group * kBiasBytes, nullptr, shape, nullptr},
+                                   FloatSums{},
+                                   kManyRows,
+                                   warpgroup,
+                                   thread,
+                                   {}};
+      const WgmmaFinish<Gemm> finish{memory, store, parts, warpgroup, thread};
       finish.run(schedule, piece, multiply.sum);
     }
   }
