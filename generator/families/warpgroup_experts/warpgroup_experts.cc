@@ -11,11 +11,11 @@
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
-#include "generator/families/gpu_rates.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "generator/families/warpgroup/stage.h"
+#include "generator/families/warpgroup_experts/cost.h"
 #include "warpgroup_experts/config.h"
 
 namespace heddle {
@@ -28,9 +28,6 @@ using device::WarpgroupExpertsConfig;
 constexpr Path kPath = Path::kHopper;
 constexpr std::int64_t kFewestRows = 9;  // of a GEMM with wgmma
 
-// Behind the costs of a GEMM.
-enum OwnCost { kPhase, kProducts, kMeeting, kBoxBytes, kMoved };
-
 const GemmFamily& warpgroups() { return dynamic_cast<const GemmFamily&>(*warpgroup_family()); }
 
 // Each block has whole tiles, whose rows may be those of the last tile of an expert.
@@ -39,20 +36,6 @@ WarpgroupKernel of_expert(const ExpertGemm& expert, WarpgroupKernel kernel) {
   kernel.tokens = std::numeric_limits<int>::max();
   kernel.settle();
   return kernel;
-}
-
-// The kernel of a product alone, as the family of GEMMs predicts it.
-PlannedKernel product_kernel(const ExpertGemm& gemm, const PlannedKernel& kernel,
-                             const WarpgroupConfig& config, std::int64_t rows) {
-  WarpgroupKernel product{};
-  static_cast<WarpgroupConfig&>(product) = config;
-  product.shape = weight_shape(gemm.spec, gemm.layout);
-  product.tokens = static_cast<int>(rows);
-  product.workers = gemm.target->sm_count;
-  PlannedKernel one = kernel;
-  one.family = warpgroup_family();
-  one.configuration = make_configuration(product);
-  return one;
 }
 
 // The products' candidates with whole tiles, of so many rows.
@@ -68,15 +51,6 @@ std::vector<WarpgroupKernel> tiles_of(const ExpertGemm& layer, const ExpertGemm&
     tiles.push_back(of_expert(expert, kernel));
   }
   return tiles;
-}
-
-// What passes through memory besides the products: the tokens of the rows, read and written in 16
-// bits, and the rows' outputs, written and read in FP32.
-double moved_us(const Plan& plan, const ExpertLayer& layer, std::int64_t tokens) {
-  const GpuRates gpu(plan.target);
-  const double bytes = (2 * 2 + 2 * 4) * static_cast<double>(layer.assignments(tokens)) *
-                       static_cast<double>(layer.hidden);
-  return bytes / gpu.memory_bytes / gpu.clocks_per_us;
 }
 
 class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kPath> {
@@ -114,46 +88,11 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
   }
 
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
-    static const std::vector<CostParameter> parameters = [] {
-      std::vector<CostParameter> all = warpgroups().cost_parameters();
-      all.push_back({"phase", "us", "that each launch takes beside its products", 2.6});
-      all.push_back({"products", "ratio",
-                     "of the products' time to that of one GEMM with as many tiles", 0.98});
-      all.push_back({"meeting", "us",
-                     "of each tile of 64 rows: two warpgroups add the sums of their columns",
-                     0.40});
-      all.push_back({"box_bytes", "bytes a clock",
-                     "of rows' tokens that one SM takes, beside what a GEMM's costs have of them",
-                     114});
-      all.push_back({"moved", "ratio",
-                     "of the time of what passes through memory to that of reading it", 1.34});
-      return all;
-    }();
-    return parameters;
+    return warpgroup_experts_cost_parameters();
   }
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
                       Costs costs) const override {
-    const auto& config = config_of<WarpgroupExpertsConfig>(kernel);
-    const ExpertGemms layer = gemms_of_layer(plan, kPath, size.size, config.layer.tile_rows);
-    const Costs of_gemms = costs.first(warpgroups().cost_parameters().size());
-    const Costs own = costs.subspan(of_gemms.size());
-    // A box brings rows of the next expert where its own has too few.
-    const std::int64_t rows = config.layer.tile_rows;
-    const GpuRates gpu(plan.target);
-    const auto us = [&](const ExpertGemm& gemm, const WarpgroupConfig& tile) {
-      const auto rounds = static_cast<double>(
-          ceil_div(ceil_div(gemm.spec.shape.n, tile.tile_n), plan.target.sm_count));
-      const double products = warpgroups().predicted_us_for(
-          gemm.request(), product_kernel(gemm, kernel, tile, rows), rows, of_gemms);
-      const double meeting = tile.splits_columns() ? own[kMeeting] : 0;
-      // The blocks of a GEMM read the same tokens and get them for each other; these do not.
-      const double box_bytes = static_cast<double>(2 * rows * gemm.spec.shape.k);
-      const double boxes = box_bytes / own[kBoxBytes] / gpu.clocks_per_us;
-      return layer.repeats * (own[kProducts] * products + rounds * (meeting + boxes));
-    };
-    return config.layer.phases() * own[kPhase] +
-           own[kMoved] * moved_us(plan, config.layer, size.size) +
-           us(layer.gate_up, config.gate_up) + us(layer.down, config.down);
+    return warpgroup_experts_us(plan, config_of<WarpgroupExpertsConfig>(kernel), size.size, costs);
   }
 
   std::string label(const PlannedKernel& kernel) const override {

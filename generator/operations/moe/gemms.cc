@@ -42,21 +42,32 @@ ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows) 
   ExpertLoad load;
   load.rows = experts * trials * chosen;
   load.hit = experts * (1 - std::pow(1 - chosen, trials));
-  if (chosen >= 1) {
-    load.tiles = experts * std::ceil(trials / tile_rows);
+  load.tiles_with.resize(static_cast<std::size_t>(tile_rows) + 1);
+  double all = 0;
+  // An expert has so many rows with this probability, but for a factor.
+  const auto add = [&](double rows, double probability) {
+    all += probability;
+    const double full = std::floor(rows / tile_rows);
+    load.tiles_with.back() += probability * full;
+    const auto rest = static_cast<std::size_t>(rows - full * tile_rows);
+    if (rest != 0) load.tiles_with[rest] += probability;
+  };
+  const auto finish = [&] {
+    for (double& tiles : load.tiles_with) {
+      tiles *= experts / all;
+      load.tiles += tiles;
+    }
     return load;
+  };
+  if (chosen >= 1) {
+    add(trials, 1);
+    return finish();
   }
   // An expert's rows are binomial: probabilities relative to that of the mode, out to where they
   // are negligible.
   constexpr double kNegligible = 1e-12;
   const double odds = chosen / (1 - chosen);
   const double mode = std::floor((trials + 1) * chosen);
-  double all = 0;
-  double tiles = 0;
-  const auto add = [&](double rows, double probability) {
-    all += probability;
-    tiles += probability * std::ceil(rows / tile_rows);
-  };
   double probability = 1;
   for (double rows = mode; rows <= trials && probability > kNegligible; ++rows) {
     add(rows, probability);
@@ -67,8 +78,7 @@ ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows) 
     probability *= rows / (odds * (trials - rows + 1));
     add(rows - 1, probability);
   }
-  load.tiles = experts * tiles / all;
-  return load;
+  return finish();
 }
 
 }  // namespace heddle

@@ -29,6 +29,8 @@ struct ExpertLoad {
   double hit = 0;    // experts that any token chooses
   double rows = 0;   // assignments to all of them
   double tiles = 0;  // of `tile_rows` rows of one expert: the last one of an expert may have fewer
+  // [rows]: of the tiles, those with so many rows, up to tile_rows.
+  std::vector<double> tiles_with;
 };
 ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows);
 

@@ -10,11 +10,13 @@
 
 #include "experts/config.h"
 #include "generator/families/family.h"
+#include "generator/operations/moe/moe.h"
 #include "generator/planner/choose.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
 #include "tests/generator/families/expert_plans.h"
 #include "tests/generator/planner/plan_refusals.h"
+#include "warpgroup_experts/config.h"
 
 namespace heddle {
 namespace {
@@ -129,6 +131,46 @@ TEST(ExpertsPlan, KernelsKnowTheLayer) {
                 static_cast<device::i64>(weight_layout(gemms.gate_up).total_bytes));
       ASSERT_EQ(c.down_bytes, static_cast<device::i64>(weight_layout(gemms.down).total_bytes));
     }
+  }
+}
+
+// Tiles have all rows, whatever tiles hold; with all experts chosen by every token none is
+// uncertain.
+TEST(ExpertsPlan, TilesHaveTheRowsOfTheirExperts) {
+  MoeSpec spec = small_expert_layer();
+  for (const std::int64_t top_k : {1, 4, 32}) {
+    spec.shape.top_k = top_k;
+    for (const std::int64_t tokens : {1, 7, 300, 5000}) {
+      for (const int tile_rows : {1, 16, 96}) {
+        SCOPED_TRACE(fmt::format("top {}, {} tokens, {} rows", top_k, tokens, tile_rows));
+        const ExpertLoad load = expert_load(spec, tokens, tile_rows);
+        ASSERT_EQ(load.tiles_with.size(), static_cast<std::size_t>(tile_rows) + 1);
+        double tiles = 0;
+        double rows = 0;
+        for (int i = 0; i <= tile_rows; ++i) {
+          const double count = load.tiles_with[static_cast<std::size_t>(i)];
+          ASSERT_GE(count, 0);
+          tiles += count;
+          rows += i * count;
+        }
+        EXPECT_EQ(load.tiles_with[0], 0);
+        EXPECT_NEAR(tiles, load.tiles, 1e-9 * tiles);
+        EXPECT_NEAR(rows, static_cast<double>(tokens * top_k), 1e-6 * rows);
+        EXPECT_GE(tiles, load.hit * (1 - 1e-9));
+      }
+    }
+  }
+}
+
+// The widths that a tile is multiplied with end with that of all its rows.
+TEST(ExpertsPlan, WidthsAreThoseOfInstructions) {
+  for (const int tile_rows : {16, 32, 64, 96, 128, 192, 256}) {
+    SCOPED_TRACE(tile_rows);
+    const device::TileWidths widths{tile_rows};
+    EXPECT_EQ((tile_rows - widths.fewest()) % widths.step(), 0);
+    EXPECT_EQ(widths.fewest() % 8, 0);
+    EXPECT_EQ(widths.step() % (widths.fewest() < tile_rows ? 8 : 1), 0);
+    EXPECT_EQ(tile_rows % device::box_rows(tile_rows), 0);
   }
 }
 
