@@ -11,8 +11,6 @@
 
 namespace heddle {
 
-// kRoute, kGather, kGateUp, kDown, kSum.
-
 // Those of a GEMM with wgmma and, behind them, the layer's own.
 const std::vector<CostParameter>& warpgroup_experts_cost_parameters();
 // The launches of so many tokens.
