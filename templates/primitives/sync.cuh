@@ -101,4 +101,9 @@ __device__ __forceinline__ void shared_max(u32 shared_address, u32 value) {
   asm volatile("red.shared.max.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");
 }
 
+// red.shared.min: for unsigned integers.
+__device__ __forceinline__ void shared_min(u32 shared_address, u32 value) {
+  asm volatile("red.shared.min.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");
+}
+
 }  // namespace heddle

@@ -8,13 +8,63 @@
 #include "schedule/piece.cuh"
 #include "steps/output.cuh"
 #include "steps/sums.cuh"
+#include "stream/multiply.cuh"
 #include "stream/shape.cuh"
 
 namespace heddle {
 
-// A lane's part of the sums: a fragment for each eight tokens.
+// Puts a lane's part of a warp's sums where they lie in fragment order.
 template <class Config>
-using StreamSum = typename Config::Sums::Sum[StreamShape<Config>::kTokenTiles][4];
+__device__ __forceinline__ void put_fragments(u32 sums, int lane, const StreamSum<Config>& sum) {
+  using S = StreamShape<Config>;
+  const int t = lane % 4;
+  if (t < S::kPairs) {
+    const u32 to = sums + 16 * (lane / 4 * S::kPairs + t);
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_shared_floats(to + tile * S::kTileSumBytes, Config::Sums::four(sum[tile]));
+    }
+  }
+}
+
+// Sums that lie in fragment order, for the lanes of one warp.
+template <class Config>
+struct StreamSumVectors {
+  using S = StreamShape<Config>;
+  using Sums = typename Config::Sums;
+  using Sum = StreamSum<Config>;
+
+  // Adds a lane's part of `count` sums that lie one behind the other.
+  static __device__ __forceinline__ void add(u32 sums, int count, int lane, Sum& sum) {
+    if (lane >= S::kSumVectors) return;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+#pragma unroll
+      for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+        Sums::add(sum[tile], load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes +
+                                                16 * lane));
+      }
+    }
+  }
+  // Puts what add() gives a lane.
+  static __device__ __forceinline__ void put(u32 sums, int lane, const Sum& sum) {
+    if (lane >= S::kSumVectors) return;
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_shared_floats(sums + tile * S::kTileSumBytes + 16 * lane, Sums::four(sum[tile]));
+    }
+  }
+  // The sums of a token and rows 0..7 or 8..15.
+  static __device__ __forceinline__ EightSums<typename Sums::Sum> vector_of(u32 sums, int token,
+                                                                            int half) {
+    const u32 at =
+        sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) + 4 * (2 * half + token % 2);
+    EightSums<typename Sums::Sum> sum;
+#pragma unroll
+    for (int g = 0; g < 8; ++g) sum.v[g] = Sums::of_bits(load_shared_4(at + 16 * S::kPairs * g));
+    return sum;
+  }
+};
 
 // A warp's, in fragment order; `i` counts the block's row blocks.
 template <class Config>
@@ -24,14 +74,7 @@ __device__ __forceinline__ void put_sums(const StreamMemory<Config>& memory, int
   const int slot = i % S::kSlots;
   // A fresh barrier counts as one whose phase of parity 1 has ended.
   mbarrier_wait(memory.free_barrier(slot), (i / S::kSlots & 1) ^ 1);
-  const int t = lane % 4;
-  if (t < S::kPairs) {
-    const u32 to = memory.sums(slot, warp) + 16 * (lane / 4 * S::kPairs + t);
-#pragma unroll
-    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_shared_floats(to + tile * S::kTileSumBytes, Config::Sums::four(sum[tile]));
-    }
-  }
+  put_fragments<Config>(memory.sums(slot, warp), lane, sum);
   mbarrier_arrive(memory.full_barrier(slot));
 }
 
@@ -41,6 +84,7 @@ struct StreamSums {
   using S = StreamShape<Config>;
   using Sums = typename Config::Sums;
   using Sum = StreamSum<Config>;
+  using Vectors = StreamSumVectors<Config>;
   static constexpr int kRows = Config::value.epilogue.rows();
   // A token has two lanes, of rows 0..7 and 8..15, or one where an output takes both.
   static constexpr int kLanes = 16 / kRows;
@@ -87,7 +131,7 @@ struct StreamSums {
       const int slot = i % S::kSlots;
       mbarrier_wait(memory.full_barrier(slot), i / S::kSlots & 1);
       Sum sum = {};
-      add(memory.sums(slot, 0), Config::value.warps_k, sum);
+      Vectors::add(memory.sums(slot, 0), Config::value.warps_k, lane, sum);
       mbarrier_arrive(memory.free_barrier(slot));
       if constexpr (S::kMeets) {
         hand_over(Meeting(i), sum);
@@ -112,26 +156,6 @@ struct StreamSums {
           parity(i / Config::value.split_k / S::kMeetings & 1) {}
   };
 
-  // What a lane holds of sums that lie one behind the other.
-  __device__ __forceinline__ void add(u32 sums, int count, Sum& sum) const {
-    if (lane >= S::kSumVectors) return;
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-#pragma unroll
-      for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-        Sums::add(sum[tile], load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes +
-                                                16 * lane));
-      }
-    }
-  }
-  __device__ __forceinline__ void put(u32 sums, const Sum& sum) const {
-    if (lane >= S::kSumVectors) return;
-#pragma unroll
-    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_shared_floats(sums + tile * S::kTileSumBytes + 16 * lane, Sums::four(sum[tile]));
-    }
-  }
-
   __device__ __forceinline__ void expect_others(int meeting) const {
     mbarrier_arrive_expect(memory.meeting_full_barrier(meeting),
                            (Config::value.split_k - 1) * S::kSumBytes);
@@ -140,7 +164,7 @@ struct StreamSums {
   // Brings this block's sums to where they meet the others'.
   __device__ __forceinline__ void hand_over(const Meeting& at, const Sum& sum) const {
     const u32 place = memory.meeting(at.index, rank);
-    if (at.rank == rank) return put(place, sum);
+    if (at.rank == rank) return Vectors::put(place, lane, sum);
     // Who sends nothing does not wait: the phase after may end before it has looked, as the other
     // block waits for what is sent only, and then it would wait for ever.
     if (lane >= S::kSumVectors) return;
@@ -160,7 +184,7 @@ struct StreamSums {
     const auto of_rows = values.of_rows(row_of(schedule.piece(i)));
     mbarrier_wait_cluster(memory.meeting_full_barrier(at.index), at.parity);
     Sum sum = {};
-    add(memory.meeting(at.index, 0), Config::value.split_k, sum);
+    Vectors::add(memory.meeting(at.index, 0), Config::value.split_k, lane, sum);
     warp_barrier();
     if (lane == 0) expect_others(at.index);
     warp_barrier();
@@ -179,7 +203,7 @@ struct StreamSums {
   __device__ __forceinline__ void write(u32 shared, const Piece& piece, const Sum& sum,
                                         const typename Values::OfRows& of_rows,
                                         const typename Values::OfToken& of_token) const {
-    put(shared, sum);
+    Vectors::put(shared, lane, sum);
     warp_barrier();
     const int row = row_of(piece);
     const bool inside = Config::value.shape.n % 16 == 0 || row < Config::value.shape.n;
@@ -188,22 +212,12 @@ struct StreamSums {
       const int token = first + lane / kLanes;
       if (token < m && inside) {
         output.store(token, row, [&](int half) {
-          return values.outputs(vector_of(shared, token, kLanes == 2 ? lane % 2 : half), of_rows,
-                                of_token, half);
+          return values.outputs(Vectors::vector_of(shared, token, kLanes == 2 ? lane % 2 : half),
+                                of_rows, of_token, half);
         });
       }
     }
     warp_barrier();
-  }
-  // The sums of rows 0..7 or 8..15.
-  __device__ __forceinline__ EightSums<typename Sums::Sum> vector_of(u32 sums, int token,
-                                                                     int half) const {
-    const u32 at =
-        sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) + 4 * (2 * half + token % 2);
-    EightSums<typename Sums::Sum> sum;
-#pragma unroll
-    for (int g = 0; g < 8; ++g) sum.v[g] = Sums::of_bits(load_shared_4(at + 16 * S::kPairs * g));
-    return sum;
   }
 };
 

@@ -19,6 +19,7 @@ void load_shared(std::uint32_t address, void* to, unsigned bytes);
 void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane);
 void store_shared(std::uint32_t address, const void* from, unsigned bytes);
 void shared_max(std::uint32_t address, std::uint32_t value);
+void shared_min(std::uint32_t address, std::uint32_t value);
 void shared_add(std::uint32_t address, std::uint32_t value);
 void store_shared(std::uint32_t address, const void* from, unsigned bytes, unsigned lane);
 

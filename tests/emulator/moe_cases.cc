@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "generator/families/family.h"
@@ -169,19 +168,24 @@ std::vector<MoeCase> make_moe_cases() {
   return cases;
 }
 
-// The cases that wgmma serves, with other names.
-std::vector<MoeCase> make_moe_wgmma_cases() {
+// The cases that a family serves, with other names.
+std::vector<MoeCase> cases_of(const std::string& name, const std::string& suffix) {
   const Target target = target_from_name("h200");
   const std::vector<const Family*>& families = families_of(Op::kMoe);
-  const Family& wgmma = **std::find_if(families.begin(), families.end(), [](const Family* family) {
-    return family->name() == "warpgroup_experts";
-  });
+  const Family& family = **std::find_if(families.begin(), families.end(),
+                                        [&](const Family* one) { return one->name() == name; });
   std::vector<MoeCase> cases;
   for (const MoeCase& one : moe_cases()) {
     const std::int64_t tokens = one.spec.shape.tokens_max;
-    if (!wgmma.exclusions(Spec::from_moe(one.spec), target, {tokens, tokens}).empty()) continue;
-    cases.push_back({one.name + "ByWgmma", one.spec, true});
+    if (!family.exclusions(Spec::from_moe(one.spec), target, {tokens, tokens}).empty()) continue;
+    cases.push_back({one.name + suffix, one.spec, name});
   }
+  return cases;
+}
+
+std::vector<MoeCase> make_moe_wgmma_cases() {
+  using enum DType;
+  std::vector<MoeCase> cases = cases_of("warpgroup_experts", "ByWgmma");
   // Tiles with every number of rows that makes a difference: those of boxes, of the instructions
   // that are narrower than the tile, and of a second tile.
   const auto add_uneven = [&](int tile_rows, int tile_n, DType dtype, bool bias) {
@@ -199,8 +203,8 @@ std::vector<MoeCase> make_moe_wgmma_cases() {
                       .tokens_max = tokens},
                      dtype, 4, 32, ZeroPoint::kNone);
     one.spec.epilogue.bias = bias;
-    one.by_wgmma = true;
-    one.tile = fmt::format("{}x{} ", tile_rows, tile_n);
+    one.family = "warpgroup_experts";
+    one.label_part = fmt::format("{}x{} ", tile_rows, tile_n);
     one.name = fmt::format("UnevenTilesOf{}By{}", tile_rows, tile_n);
     cases.push_back(std::move(one));
   };
@@ -213,21 +217,54 @@ std::vector<MoeCase> make_moe_wgmma_cases() {
   return cases;
 }
 
+std::vector<MoeCase> make_moe_few_cases() {
+  using enum DType;
+  std::vector<MoeCase> cases = cases_of("few_experts", "Few");
+  const auto add = [&](std::string name, const MoeSpec& spec, std::string label_part,
+                       int sm_count) -> MoeSpec& {
+    cases.push_back({std::move(name), spec, "few_experts", std::move(label_part), sm_count});
+    return cases.back().spec;
+  };
+  // Several warps share K; row blocks that are multiplied at once are not always as many; the last
+  // warp has fewer chunks than a stage.
+  const MoeSpec long_rows =
+      layer({.hidden = 416, .intermediate = 1184, .experts = 4, .top_k = 2, .tokens_max = 3}, kFp16,
+            4, 32, ZeroPoint::kInt);
+  add("LongRowsFew", long_rows, "rows 2", 3).epilogue.bias = true;
+  MoeSpec& cluster = add("ClusterFew", long_rows, "split 2", 4);
+  cluster.epilogue.bias = cluster.epilogue.residual = true;
+  add("ClusterOfManyTokensFew", long_rows, "split 2", 5).shape.tokens_max = 16;
+  // Scales of 8 bits, widened for each of the row blocks.
+  MoeSpec& mxfp4 = add("LongRowsMxfp4Few", long_rows, "rows 2", 4);
+  mxfp4.activation = kBf16;
+  mxfp4.shape.tokens_max = 8;
+  mxfp4.gate_up.type = mxfp4.down.type = WeightType::kE2m1;
+  mxfp4.gate_up.zero_point = mxfp4.down.zero_point = ZeroPoint::kNone;
+  mxfp4.gate_up.scale_dtype = mxfp4.down.scale_dtype = kE8m0;
+  mxfp4.epilogue = {
+      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 2};
+  // Zero points of channels.
+  MoeSpec& channels = add("LongRowsOfChannelsFew", long_rows, "rows 2", 3);
+  channels.gate_up.bits = channels.down.bits = 8;
+  channels.gate_up.group_size = channels.down.group_size = kPerChannel;
+  channels.activation = channels.gate_up.scale_dtype = channels.down.scale_dtype = kBf16;
+  return cases;
+}
+
 }  // namespace
 
 Plan MoeCase::plan() const {
   Target target = target_from_name("h200");
-  target.sm_count = 3;
+  target.sm_count = sm_count;
   Plan plan = resolve(Spec::from_moe(spec), target);
-  const std::string_view family = by_wgmma ? "warpgroup_experts" : "experts";
   const std::vector<CandidatePlan> candidates = candidate_plans(plan, spec.shape.tokens_max);
   const auto found =
       std::find_if(candidates.begin(), candidates.end(), [&](const CandidatePlan& one) {
         const PlannedKernel& kernel = one.plan.kernels.front();
-        return kernel.family->name() == family && kernel.family->label(kernel).rfind(tile, 0) == 0;
+        return kernel.family->name() == family &&
+               kernel.family->label(kernel).find(label_part) != std::string::npos;
       });
-  if (found == candidates.end())
-    throw std::logic_error(fmt::format("{} has no kernel {}of {}", name, tile, family));
+  if (found == candidates.end()) throw std::logic_error(name + " has no kernel of " + family);
   PlannedKernel kernel = found->plan.kernels.front();
   MoeSpec any = spec;
   any.shape.tokens_min = 1;
@@ -248,10 +285,16 @@ const std::vector<MoeCase>& moe_wgmma_cases() {
   return cases;
 }
 
+const std::vector<MoeCase>& moe_few_cases() {
+  static const std::vector<MoeCase> cases = make_moe_few_cases();
+  return cases;
+}
+
 const std::vector<MoeCase>& all_moe_cases() {
   static const std::vector<MoeCase> cases = [] {
     std::vector<MoeCase> all = moe_cases();
     all.insert(all.end(), moe_wgmma_cases().begin(), moe_wgmma_cases().end());
+    all.insert(all.end(), moe_few_cases().begin(), moe_few_cases().end());
     return all;
   }();
   return cases;

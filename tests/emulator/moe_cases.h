@@ -14,20 +14,20 @@ struct MoeCase {
   std::string name;
   MoeSpec spec;  // with the most tokens that its one kernel is chosen for
 
-  bool by_wgmma = false;
-  // Where tiles are of a certain size: it, as the beginning of the kernel's label, and the tokens
-  // of each expert, of which every token chooses one.
-  std::string tile = {};
-  std::vector<int> expert_tokens = {};
+  std::string family = "experts";
+  std::string label_part{};  // of the candidate
+  int sm_count = 3;
+  std::vector<int> expert_tokens{};  // of each expert; every token chooses one
 
-  // With three SMs, so that blocks take several tiles, by the family that the case asks for; its
-  // one kernel serves any number of tokens up to the most.
+  // With few SMs, so that blocks take several tiles, by the family that the case asks for, which
+  // may have several candidates; its one kernel serves any number of tokens up to the most.
   Plan plan() const;
 };
 
-// With kernels of mma.sync, and of wgmma; all of them.
+// With kernels of mma.sync, of wgmma, and for few tokens; all of them, in this order.
 const std::vector<MoeCase>& moe_cases();
 const std::vector<MoeCase>& moe_wgmma_cases();
+const std::vector<MoeCase>& moe_few_cases();
 const std::vector<MoeCase>& all_moe_cases();
 
 }  // namespace heddle

@@ -19,6 +19,9 @@ using MoeByWgmmaOnCpu = void(emulator::TensorMap tokens, MoeParameters parameter
 // In the order of moe_wgmma_cases().
 extern const std::vector<MoeByWgmmaOnCpu*> moe_wgmma_kernels;
 
+// In the order of moe_few_cases().
+extern const std::vector<MoeOnCpu*> moe_few_kernels;
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TESTS_EMULATOR_MOE_KERNELS_H_

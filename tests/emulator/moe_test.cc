@@ -31,6 +31,14 @@ std::vector<EmulatedChoices> choices_of(const MoeCase& one) {
                              EmulatedRouting::kEveryOther, EmulatedRouting::kNoExperts}) {
     all.push_back(emulated_choices(one.spec, one.spec.shape.tokens_max, routing, ++seed));
   }
+  if (!one.spec.router.chooses() && one.spec.shape.top_k > 1) {
+    // Every other token names the expert of its first choice again.
+    EmulatedChoices again = all.front();
+    const auto top_k = static_cast<std::size_t>(one.spec.shape.top_k);
+    for (std::size_t i = 0; i + 1 < again.ids.size(); i += 2 * top_k)
+      again.ids[i + 1] = again.ids[i];
+    all.push_back(std::move(again));
+  }
   return all;
 }
 
@@ -132,8 +140,7 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
   const EmulatedMoe problem_;
 
  private:
-  // Behind the first product nothing writes the choices, nor what the first launch has made of
-  // them.
+  // Behind the first product nothing writes the choices, nor what kRoute has made of them.
   void settle(const MoeParameters& parameters, emulator::GlobalMemory& memory) const {
     const PlannedKernel& kernel = plan_.kernels.front();
     const auto& layer = dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
@@ -141,6 +148,7 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
     const auto choices = static_cast<std::size_t>(4 * layer.assignments(tokens));
     memory.settle(parameters.ids, choices);
     memory.settle(parameters.routing_weights, choices);
+    if (kernel.family->name() == "few_experts") return;
     const auto begin = layer.tiles_offset(tokens);
     const auto end = layer.gathered_offset(tokens);
     memory.settle(parameters.workspace + begin, static_cast<std::size_t>(end - begin));
@@ -154,6 +162,7 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
       size.phase = phase;
       const KernelLaunch planned = plan_.launch(0, size);
       emulator::Launch launch;
+      launch.cluster = static_cast<int>(planned.cluster);
       launch.blocks = static_cast<int>(planned.grid_x);
       launch.grid_x = static_cast<int>(planned.grid_x);
       launch.threads = kernel.threads;
@@ -169,7 +178,9 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
 
   void run_thread(const MoeArgs& args, const MoeParameters& parameters, int schedule) const {
     const std::size_t by_mma = moe_kernels.size();
+    const std::size_t few = by_mma + moe_wgmma_kernels.size();
     if (GetParam() < by_mma) return moe_kernels[GetParam()](parameters, schedule);
+    if (GetParam() >= few) return moe_few_kernels[GetParam() - few](parameters, schedule);
     const PlannedKernel& kernel = plan_.kernels.front();
     const MoeRows rows = moe_rows(kernel, args.tokens, schedule);
     const emulator::TensorMap map{parameters.workspace + rows.offset, static_cast<int>(rows.rows),

@@ -55,6 +55,9 @@ void store_shared(std::uint32_t address, const void* from, unsigned bytes) {
 void store_shared(std::uint32_t address, const void* from, unsigned bytes, unsigned lane) {
   cluster->block().shared.store(address, from, bytes, cluster->thread_of_lane(lane).actor);
 }
+void shared_min(std::uint32_t address, std::uint32_t value) {
+  cluster->block().shared.min(address, value, cluster->self().actor);
+}
 void shared_max(std::uint32_t address, std::uint32_t value) {
   cluster->block().shared.max(address, value, cluster->self().actor);
 }

@@ -164,6 +164,10 @@ void SharedMemory::max(std::uint32_t address, std::uint32_t value, const Actor& 
   change(address, actor, [value](std::uint32_t old) { return std::max(old, value); });
 }
 
+void SharedMemory::min(std::uint32_t address, std::uint32_t value, const Actor& actor) {
+  change(address, actor, [value](std::uint32_t old) { return std::min(old, value); });
+}
+
 void SharedMemory::add(std::uint32_t address, std::uint32_t value, const Actor& actor) {
   change(address, actor, [value](std::uint32_t old) { return old + value; });
 }

@@ -43,6 +43,7 @@ class SharedMemory {
   void store(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
   // Atomic maximum of an unsigned word: not ordered among other threads' maxima of it.
   void max(std::uint32_t address, std::uint32_t value, const Actor& actor);
+  void min(std::uint32_t address, std::uint32_t value, const Actor& actor);
   // The same of a sum. Not both of one word at a time.
   void add(std::uint32_t address, std::uint32_t value, const Actor& actor);
 

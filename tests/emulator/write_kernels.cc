@@ -112,6 +112,7 @@ const Kind kKinds[] = {
      "MoeByWgmmaOnCpu",
      {"warpgroup_experts/warpgroup_experts.cuh"},
      plans_of<moe_wgmma_cases>},
+    {"moe_few", "moe", "MoeOnCpu", {"few_experts/few_experts.cuh"}, plans_of<moe_few_cases>},
     {"row", "row", "RowKernel", {"row_transform/row_transform.cuh"}, plans_of<row_cases>},
     {"repack", "weight_op", "RepackOnCpu", {"repack/repack.cuh"}, plans_of<repack_cases>},
     {"quantize",

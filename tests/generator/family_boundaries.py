@@ -29,6 +29,7 @@ MADE_OF = {
     # The products of experts are tiles of a GEMM, with their configuration and their candidates.
     "experts": {"tiles"},
     "warpgroup_experts": {"experts", "warpgroup"},
+    "few_experts": {"experts", "stream"},
 }
 
 # A family in the folder of another, of which it has the template.

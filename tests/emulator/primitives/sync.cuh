@@ -80,6 +80,7 @@ inline u32 ballot(bool value) {
   return bits;
 }
 inline void shared_max(u32 address, u32 value) { emulator::shared_max(address, value); }
+inline void shared_min(u32 address, u32 value) { emulator::shared_min(address, value); }
 inline void shared_add(u32 address, u32 value) { emulator::shared_add(address, value); }
 
 inline void device_fence() { emulator::device_fence(); }

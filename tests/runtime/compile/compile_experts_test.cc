@@ -2,10 +2,15 @@
 // nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <iterator>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "generator/families/family.h"
 #include "tests/plain_weight.h"
+#include "tests/planned_kernel.h"
 #include "tests/runtime/compile/compile_check.h"
 #include "tests/runtime/compile_wgmma.h"
 
@@ -116,14 +121,39 @@ TEST_F(CompileExpertsByWgmma, OfEveryTile) {
   check(sources);
 }
 
-std::vector<int> archs_of_experts() {
+// Those for few tokens, of which a plan has one or two: with fewer tokens than a matrix instruction
+// has columns, with as many, and with twice as many.
+class CompileFewExperts : public testing::TestWithParam<int> {};
+TEST_P(CompileFewExperts, WithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  const auto is_few = [](const PlannedKernel& kernel) {
+    return kernel.family->name() == "few_experts";
+  };
+  constexpr std::int64_t kTokens[] = {1, 8, 16};
+  std::vector<Source> sources;
+  auto turn = static_cast<std::size_t>(GetParam());
+  for (const MoeSpec& spec : every_layer()) {
+    const Plan plan = resolve(Spec::from_moe(spec), target);
+    const std::int64_t tokens = kTokens[turn++ % std::size(kTokens)];
+    if (auto kernel = fastest_kernel(plan, {tokens, tokens}, is_few)) {
+      sources.push_back(candidate_source(plan, {*std::move(kernel)}, turn));
+    }
+  }
+  expect_no_spills(sources, target);
+}
+
+std::vector<int> archs_from(int first) {
   std::vector<int> archs = compiled_archs();
-  std::erase_if(archs, [](int arch) { return arch < 80; });
+  std::erase_if(archs, [first](int arch) { return arch < first; });
   return archs;
 }
 
-INSTANTIATE_TEST_SUITE_P(Archs, CompileExperts, testing::ValuesIn(archs_of_experts()),
-                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+std::string arch_name(const testing::TestParamInfo<int>& info) {
+  return "sm_" + std::to_string(info.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileExperts, testing::ValuesIn(archs_from(80)), arch_name);
+INSTANTIATE_TEST_SUITE_P(Archs, CompileFewExperts, testing::ValuesIn(archs_from(90)), arch_name);
 
 }  // namespace
 }  // namespace heddle
