@@ -1,9 +1,9 @@
 // What the warps that add have in common: which units are a warp's, and what their sums are
 // multiplied by.
 //
-// A unit's sums take a warp some 500 clocks, mostly latencies, while the memory brings a short
-// row's weights in fewer. So there are several such warps, which share the units; and what a unit
-// needs besides its sums is loaded while the one before is added.
+// A unit takes such a warp a hundred instructions and the latencies between them, while the memory
+// brings a short row's weights in 360 clocks. So there are several, which share the units; and what
+// a unit needs besides its sums is loaded while the one before is added.
 #pragma once
 
 #include "few_experts/product.cuh"

@@ -8,7 +8,7 @@
 // 110 are taken. The second product reads its tokens' fragments from the L2 cache: 256 bytes of a
 // chunk and token, which row blocks that are multiplied at once have in common. With two of these
 // and two tokens of an expert that is a quarter of the weights' bytes. Shared memory: rings of 64
-// KB; X of all tokens, 2 * tokens * hidden bytes, in the first launch.
+// to 104 KB; X of all tokens, 2 * tokens * hidden bytes, in the first launch.
 //
 // Roles. As in stream/gemm.cuh: warps that multiply, each a part of K, with rings of their own
 // (ring.cuh, warp.cuh), and others that add their sums (adder.cuh). But several groups of warps can
@@ -17,10 +17,10 @@
 //
 // Launches. Both have a block for each SM. A block finds for itself which experts are chosen
 // (choices.cuh): there is no launch that sorts.
-// 1. kGateUp: virtual row blocks of all chosen experts, every n-th to one of n blocks, all tokens
-// as
-//    columns of the matrix instructions. What tokens have not chosen is not stored. What they have
-//    goes through bias and activation (activations.cuh) to a row of each assignment (middle.cuh).
+// 1. kGateUp: the row blocks of all chosen experts are one list, of which a block has every n-th;
+//    all tokens are columns of the matrix instructions. What tokens have not chosen is not stored.
+//    What they have goes through bias and activation (activations.cuh) to a row of each assignment
+//    (middle.cuh).
 //    A block waits for the previous kernel before it lets the next one start: so who wrote ids and
 //    routing weights has ended when the second launch begins.
 // 2. kDown: a block, or a cluster whose blocks share K, owns row blocks of Y. It reads ids and
