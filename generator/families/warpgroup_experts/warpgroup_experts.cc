@@ -21,7 +21,6 @@
 namespace heddle {
 namespace {
 
-using device::ExpertLayer;
 using device::WarpgroupConfig;
 using device::WarpgroupExpertsConfig;
 
