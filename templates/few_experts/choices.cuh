@@ -89,7 +89,7 @@ struct FewChoices {
     const int token = assignment / kLayer.top_k;
     if (static_cast<int>(load_shared_4(memory.choice(place, token))) != assignment) return;
     float weight = float_from_bits(bits);
-#pragma unroll 8
+#pragma unroll 1
     for (int other = assignment + 1; other < (token + 1) * kLayer.top_k; ++other) {
       const int id = static_cast<int>(load_global_4_l2(layer.ids + other));
       if (id != kLayer.first_expert + local) continue;
