@@ -42,6 +42,8 @@ struct FewWarp {
   using Fragments = typename StreamTokens<Gemm>::Fragments;
   static constexpr StreamConfig kStream = Product::kStream;
   static constexpr int kRows = Product::kRows;
+  // Chunks of a stage that are unrolled: fewer than in a GEMM, whose tokens are not in registers.
+  static constexpr int kUnroll = Multiplier::kUnroll < 2 ? Multiplier::kUnroll : 2;
 
   FewMemory<Product> memory;
   int warp;
@@ -121,7 +123,7 @@ struct FewWarp {
 #pragma unroll
       for (Multiplier& row : rows) row.clear_parts();
     }
-#pragma unroll Multiplier::kUnroll
+#pragma unroll kUnroll
     for (int c = 0; c < kStream.stage_chunks; ++c) {
       if (!S::kEven && c > 0 && first + c >= chunks) break;
       Fragments b[2];  // of both halves

@@ -42,6 +42,12 @@ class CheckpointSource:
                 "layers of this checkpoint have no kernel: " + "; ".join(lines[:8]) + more,
                 "transformers.unserved",
             )
+        if self.reader.experts:
+            raise UnsupportedError(
+                f"{self.reader.experts[0].name}: layers of experts are not loaded; allowed: models of"
+                " dense layers",
+                "transformers.experts",
+            )
         self.layers = [
             layer
             for layer in self.reader.layers

@@ -33,7 +33,8 @@ def convert(
         if layer.name == "lm_head" and not lm_head:
             continue
         if layer.kernel < 0 or layer.kind != "linear":
-            raise UnsupportedError(f"{layer.name}: {layer.reason}", "transformers.unserved")
+            reason = layer.reason or f"it is {layer.kind}; linear layers are converted"
+            raise UnsupportedError(f"{layer.name}: {reason}", "transformers.unserved")
         weight = weights.get(layer.name, weights) if _is_by_name(weights) else weights
         spec = described.kernels[layer.kernel].spec
         if layer.name == "lm_head":
