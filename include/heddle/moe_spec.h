@@ -80,7 +80,7 @@ enum class RoutingWeight {
 // weight * down_e(activation(gate_up_e(X[t]))), with kInput
 // down_e(activation(gate_up_e(weight * X[t]))). An id that a token names twice counts twice.
 // Products are rounded to the activation's dtype between the two; all else is FP32, and a token's
-// experts are added in the order in which its ids name them.
+// experts are added in an order that the kernel fixes.
 struct MoeSpec {
   MoeShape shape;
   WeightSpec gate_up;  // W[gated ? 2 * intermediate : intermediate, hidden] of each expert

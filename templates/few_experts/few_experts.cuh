@@ -1,5 +1,5 @@
-// A layer of experts for up to 16 tokens in two launches, sm_90 and up: Y[t] = sum over the top_k
-// experts e of token t of weight * down_e(activation(gate_up_e(X[t]))).
+// A layer of experts for up to 16 tokens, sm_90 and up: Y[t] = sum over the top_k experts e of
+// token t of weight * down_e(activation(gate_up_e(X[t]))).
 //
 // Floors. Bytes: the packed weights of every expert that a token has chosen, once. Operations:
 // decoding, which depends on the experts and not on their tokens, as in stream/stream.cuh.
@@ -11,18 +11,19 @@
 // to 104 KB; X of all tokens, 2 * tokens * hidden bytes, in the first launch.
 //
 // Roles. As in stream/gemm.cuh: warps that multiply, each a part of K, with rings of their own
-// (ring.cuh, warp.cuh), and others that add their sums (adder.cuh). But several groups of warps can
-// take turns at the units of work (product.cuh), so that a warp's part of a short K is not one
-// chunk; and stages follow each other across row blocks and experts.
+// (ring.cuh, warp.cuh), and others that add their sums (adder.cuh). But there can be several groups
+// of warps, each with every so many of the row blocks (product.cuh), so that a warp's part of a
+// short K is not one chunk; and stages follow each other across row blocks and experts.
 //
-// Launches. Both have a block for each SM. A block finds for itself which experts are chosen
-// (choices.cuh): there is no launch that sorts.
+// Launches. Those of products have a block for each SM, which finds for itself which experts are
+// chosen (choices.cuh): there is no launch that sorts.
+// 0. kChoose, where there are logits: a warp finds a token's experts (experts/choose.cuh).
 // 1. kGateUp: the row blocks of all chosen experts are one list, of which a block has every n-th;
 //    all tokens are columns of the matrix instructions. What tokens have not chosen is not stored.
 //    What they have goes through bias and activation (activations.cuh) to a row of each assignment
 //    (middle.cuh).
-//    A block waits for the previous kernel before it lets the next one start: so who wrote ids and
-//    routing weights has ended when the second launch begins.
+//    It lets the next launch start behind its own wait (experts/phases.cuh): so who wrote ids and
+//    routing weights has ended by then.
 // 2. kDown: a block, or a cluster whose blocks share K, owns row blocks of Y. It reads ids and
 //    weights of tokens and fills its rings while the first launch still runs, and waits for its
 //    rows only. For each expert in ascending order its sums are scaled, biased, weighted and added
@@ -34,6 +35,7 @@
 #pragma once
 
 #include "experts/choose.cuh"
+#include "experts/phases.cuh"
 #include "few_experts/activations.cuh"
 #include "few_experts/choices.cuh"
 #include "few_experts/totals.cuh"
@@ -143,8 +145,7 @@ __device__ __forceinline__ void few_experts(const MoeParameters& layer, int phas
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
   if (static_cast<MoePhase>(phase) == MoePhase::kChoose) {
-    launch_dependents();
-    wait_for_predecessor();
+    begin_phase(MoePhase::kChoose);
     choose_experts<Config>(layer);
   } else if (static_cast<MoePhase>(phase) == MoePhase::kGateUp) {
     using Product = FewProduct<Config, GateUp, DecodeGateUp, false>;

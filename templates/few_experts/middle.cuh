@@ -108,7 +108,7 @@ struct FewMiddleReader {
 
   // That of the first lane whose token has chosen the expert; any where there is none.
   static __device__ __forceinline__ int choice_of_first(int choice, u32 chosen) {
-    const int first = __popc(~chosen & (chosen - 1));
+    const int first = lowest_bit(chosen);
     return static_cast<int>(shuffle(static_cast<u32>(choice), first & 31));
   }
 

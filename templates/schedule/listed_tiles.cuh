@@ -59,8 +59,8 @@ struct ListedTiles {
   int tile_end;  // of the launch
   int tile;      // the next one of this block
 
-  // `count`: of listed tiles. The kernel before may have written both: the schedule is made behind
-  // wait_for_predecessor().
+  // `count`: of listed tiles. The kernel that has written both has ended: the schedule is made
+  // behind wait_for_predecessor(), or ahead of it where that is known (experts/phases.cuh).
   __device__ __forceinline__ ListedTiles(const ListedTile* list, const int* count)
       : list(list),
         tile_end(S::kRowSets * static_cast<int>(load_global_4_l2(count))),

@@ -129,16 +129,16 @@ TEST(MachineMemory, GivesOldBytesUntilTheKernelAheadHasEnded) {
 
 TEST(MachineMemory, LetsWhatIsSettledBeReadEarlyAndWrittenNoMore) {
   GlobalMemory memory;
-  std::uint8_t* const words = memory.allocate(8, Access::kWrite);
+  std::uint8_t* const words = memory.allocate(4 * 33, Access::kWrite);  // one for each thread more
   memory.settle(words, 4);
   const auto problem = [&](const std::uint8_t* early, bool writes) -> std::string {
     try {
-      run({1, 1, 1, kSmallSharedBytes, 1}, memory, [&] {
+      run({1, 1, 32, kSmallSharedBytes, 1}, memory, [&] {
         std::uint32_t value = 0;
         load_global_l2(early, &value, 4);
         predecessor_has_ended();
         if (writes) store_global(words, &value, 4);
-        store_global(words + 4, &value, 4);
+        store_global(words + 4 * (threadIdx.x + 1), &value, 4);
       });
     } catch (const Error& error) {
       return error.what();

@@ -177,9 +177,12 @@ void RandomSpec::drop_absent() {
     const Field* const other = table_->find(condition->pointer);
     const Value& word = values_[static_cast<std::size_t>(other - table_->fields.data())];
     const auto is_that = [&](std::string_view one) {
-      return word && *word == '"' + std::string(one) + '"';
+      return *word == '"' + std::string(one) + '"';
     };
-    if (std::any_of(condition->words.begin(), condition->words.end(), is_that)) values_[i].reset();
+    const bool is_absent =
+        word ? std::any_of(condition->words.begin(), condition->words.end(), is_that)
+             : holds(*table_, condition, table_->defaults);
+    if (is_absent) values_[i].reset();
   }
 }
 

@@ -123,14 +123,19 @@ std::vector<Problem> ExpertsFamily::refusals(const Plan& plan, const MRange& tok
 std::vector<std::string> ExpertsFamily::common_reasons(const Plan& plan) const {
   const MoeSpec& moe = plan.spec.moe();
   const ExpertGemms expert = gemms_of_expert(plan, Path::kAuto);
-  return {fmt::format("launches: {}the rows of {} experts, gate_up, down, the sum of a token's {} "
-                      "experts; with wgmma the one for the rows copies their tokens",
-                      moe.router.chooses() ? "the choice of experts, " : "", moe.local_experts(),
-                      moe.shape.top_k),
-          fmt::format("weights of an expert: gate_up {} bytes, down {} bytes",
+  return {fmt::format("weights of an expert: gate_up {} bytes, down {} bytes",
                       expert.gate_up.layout.total_bytes, expert.down.layout.total_bytes),
           fmt::format("workspace: {} bytes for {} tokens", plan.max_workspace_bytes(),
                       moe.shape.tokens_max)};
+}
+
+std::vector<std::string> ExpertsFamily::reasons(const Plan& plan) const {
+  const MoeSpec& moe = plan.spec.moe();
+  return {
+      fmt::format("launches of {}: {}the rows of {} experts, gate_up, down, the sum of a "
+                  "token's {} experts",
+                  name(), moe.router.chooses() ? "the choice of experts, " : "",
+                  moe.local_experts(), moe.shape.top_k)};
 }
 
 ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {

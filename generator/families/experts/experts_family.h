@@ -32,6 +32,7 @@ class ExpertsFamily : public Family {
   std::string kernel_name(const Plan& plan, const PlannedKernel& kernel) const override;
   std::vector<Problem> refusals(const Plan& plan, const MRange& tokens) const override;
   std::vector<std::string> common_reasons(const Plan& plan) const override;
+  std::vector<std::string> reasons(const Plan& plan) const override;  // the launches
   std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept override {
     return std::max(kernel.size_max, plan.spec.moe().shape.tokens_max);
   }
@@ -105,11 +106,11 @@ device::ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers);
 
 class GemmFamily;
 
-// Why a family of GEMMs serves one of the products not, as problems of the moe.
+// Why a family of GEMMs cannot serve one of the products, as problems of the moe.
 std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spec,
                                         const Target& target, Path path, const MRange& rows);
 
-// The launches of a product.
+// What the launch of a product depends on.
 struct ProductLaunch {
   std::int64_t row_sets;  // tiles that hold all rows of an expert's weights
   int shared_bytes;

@@ -1,5 +1,5 @@
-// The two products of a layer of experts as GEMMs by tiles: what a candidate's halves are asked and
-// predicted as.
+// The two products of a layer of experts as GEMMs of a path: what a candidate's halves are asked
+// and predicted as.
 #ifndef HEDDLE_GENERATOR_FAMILIES_EXPERTS_PRODUCTS_H_
 #define HEDDLE_GENERATOR_FAMILIES_EXPERTS_PRODUCTS_H_
 

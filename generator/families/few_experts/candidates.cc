@@ -201,7 +201,7 @@ double few_experts_us(const Plan& plan, const PlannedKernel& kernel, std::int64_
   const auto product_us = [&](const ExpertGemm& gemm, const FewWay& way, bool is_down) {
     return few_product_us(gemm, way, is_down, is_together, load, costs);
   };
-  return few_launches_us(is_together, costs) +
+  return few_launches_us(c.phases(), is_together, costs) +
          product_us(expert.gate_up, {c.gate_up, c.gate_up_shares}, false) +
          product_us(expert.down, {c.down, c.down_shares}, true);
 }

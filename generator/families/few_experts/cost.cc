@@ -17,7 +17,7 @@ enum Cost { kLaunch, kLate, kTogether, kIssue, kStage, kSums, kMiddle, kExchange
 
 const std::vector<CostParameter>& few_experts_cost_parameters() {
   static const std::vector<CostParameter> parameters = {
-      {"launch", "us", "of each of the two launches, up to its first products", 1.85},
+      {"launch", "us", "of each launch, up to its first products", 1.85},
       {"late", "us", "of the second launch where no SM has room for blocks of both", 2.0},
       {"together", "ratio", "of the memory's time where SMs have room for both, to that where not",
        1.15},
@@ -69,8 +69,8 @@ double few_product_us(const ExpertGemm& gemm, const FewWay& way, bool is_down, b
   return (side_by_side(work, memory, costs[kOverlap]) + last) / gpu.clocks_per_us;
 }
 
-double few_launches_us(bool is_together, Costs costs) {
-  return 2 * costs[kLaunch] + (is_together ? 0 : costs[kLate]);
+double few_launches_us(int launches, bool is_together, Costs costs) {
+  return launches * costs[kLaunch] + (is_together ? 0 : costs[kLate]);
 }
 
 }  // namespace heddle

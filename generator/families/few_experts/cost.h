@@ -31,7 +31,7 @@ const std::vector<CostParameter>& few_experts_cost_parameters();
 double few_product_us(const ExpertGemm& gemm, const FewWay& way, bool is_down, bool is_together,
                       const FewLoad& load, Costs costs);
 // Those of both launches.
-double few_launches_us(bool is_together, Costs costs);
+double few_launches_us(int launches, bool is_together, Costs costs);
 
 }  // namespace heddle
 

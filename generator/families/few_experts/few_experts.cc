@@ -37,7 +37,9 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
                                   const MRange& tokens) const override {
     std::vector<Problem> problems = product_exclusions(
         dynamic_cast<const GemmFamily&>(*stream_family()), spec, target, Path::kHopper, tokens);
-    if (spec.moe().routing_weight == RoutingWeight::kInput && spec.moe().shape.top_k > 1) {
+    const MoeSpec& moe = spec.moe();
+    const bool may_repeat = moe.shape.top_k > 1 && !moe.router.chooses();
+    if (moe.routing_weight == RoutingWeight::kInput && may_repeat) {
       problems.push_back({"/routing/weight", "an expert that a token names twice has one row",
                           "\"input\"", "\"output\"", ""});
     }
@@ -61,14 +63,11 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
   }
 
   std::vector<std::string> reasons(const Plan& plan) const override {
-    std::int64_t most = 0;
-    for (const PlannedKernel& kernel : plan.kernels) {
-      if (kernel.family == this) most = kernel.size_max;
-    }
+    const char* const choice = plan.spec.moe().router.chooses() ? "the choice of experts, " : "";
     return {
-        fmt::format("up to {} tokens in two launches: blocks find the chosen experts themselves, "
-                    "and those of down add a token's experts",
-                    most)};
+        fmt::format("launches of {}: {}gate_up, down: blocks find the chosen experts "
+                    "themselves, and those of down add a token's experts",
+                    name(), choice)};
   }
 
   std::string label(const PlannedKernel& kernel) const override {
@@ -95,9 +94,6 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
     launch.shared_bytes = is_down ? c.down_shared_bytes() : c.gate_up_shared_bytes();
     return launch;
   }
-  std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
-    return kernel.size_max;
-  }
   std::int64_t most_size(const Plan& /*plan*/,
                          const PlannedKernel& kernel) const noexcept override {
     return kernel.size_max;
@@ -114,7 +110,7 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
           "{} groups of {} warps along K, {} row blocks at once, stages {} of {} chunks",
           shares.groups, one.warps_k, shares.rows, one.stages, one.stage_chunks);
     };
-    return fmt::format("two launches; gate_up: {}; down: {}, {} blocks in clusters of {}; {}",
+    return fmt::format("gate_up: {}; down: {}, {} blocks in clusters of {}; {}",
                        product(c.gate_up, c.gate_up_shares), product(c.down, c.down_shares),
                        c.down.workers, c.down.cluster, scale_text(c.gate_up.scaling.mode));
   }

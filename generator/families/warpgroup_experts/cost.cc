@@ -90,10 +90,9 @@ class ProductCost {
 
 // What passes through memory besides the products: the tokens of the rows, read and written in 16
 // bits, and the rows' outputs, written and read in FP32.
-double moved_us(const Target& target, const ExpertLayer& layer, std::int64_t tokens) {
+double moved_us(const Target& target, const ExpertLayer& layer, double rows) {
   const GpuRates gpu(target);
-  const double bytes = (2 * 2 + 2 * 4) * static_cast<double>(layer.assignments(tokens)) *
-                       static_cast<double>(layer.hidden);
+  const double bytes = (2 * 2 + 2 * 4) * rows * static_cast<double>(layer.hidden);
   return bytes / gpu.memory_bytes / gpu.clocks_per_us;
 }
 
@@ -132,7 +131,7 @@ double warpgroup_experts_us(const Plan& plan, const device::WarpgroupExpertsConf
   const ProductCost gate_up(layer.gate_up, config.gate_up, config.gate_up_shape, of_gemms, own);
   const ProductCost down(layer.down, config.down, config.down_shape, of_gemms, own);
   return config.layer.phases() * own[kPhase] +
-         own[kMoved] * moved_us(plan.target, config.layer, tokens) +
+         own[kMoved] * moved_us(plan.target, config.layer, load.rows) +
          gate_up.us(load, layer.rows, layer.repeats) + down.us(load, layer.rows, layer.repeats);
 }
 

@@ -62,7 +62,7 @@ to exit with 1 unless every layer has a kernel.
 | RMSNorms, activations | made but not listed ([spec](spec.md#model-configs)) |
 | vision and audio towers | none; listed as a whole |
 
-Each matrix counts as one module; those of experts count once per layer.
+Each matrix counts as one module.
 
 | family | `model_type` | no kernel |
 | --- | --- | --- |
