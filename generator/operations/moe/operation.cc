@@ -28,15 +28,18 @@ std::string describe_router(const RouterSpec& router) {
 
 std::string describe_moe(const MoeSpec& spec) {
   const MoeShape& shape = spec.shape;
-  const std::string function = spec.epilogue.activation == Activation::kNone
-                                   ? std::string()
-                                   : std::string(to_string(spec.epilogue.activation));
-  std::string text = fmt::format(
-      "Y[T, {}] = sum over a token's {} of {} experts of weight * down[{}, {}]({}({}[{}, {}](X)))",
-      shape.hidden, shape.top_k, shape.experts, shape.hidden, shape.intermediate, function,
-      spec.epilogue.gated ? "gates and ups" : "up", gate_up_gemm(spec).shape.n, shape.hidden);
+  const bool weighs_input = spec.routing_weight == RoutingWeight::kInput;
+  std::string inner =
+      fmt::format("{}[{}, {}]({}X)", spec.epilogue.gated ? "gates and ups" : "up",
+                  gate_up_gemm(spec).shape.n, shape.hidden, weighs_input ? "weight * " : "");
+  if (spec.epilogue.activation != Activation::kNone) {
+    inner = fmt::format("{}({})", to_string(spec.epilogue.activation), inner);
+  }
+  std::string text =
+      fmt::format("Y[T, {}] = sum over a token's {} of {} experts of {}down[{}, {}]({})",
+                  shape.hidden, shape.top_k, shape.experts, weighs_input ? "" : "weight * ",
+                  shape.hidden, shape.intermediate, inner);
   if (spec.epilogue.residual) text += " + residual";
-  if (spec.routing_weight == RoutingWeight::kInput) text += ", by weights of X";
   if (spec.router.chooses()) text += describe_router(spec.router);
   if (spec.local_experts() != shape.experts) {
     text += fmt::format(", experts {} to {}", shape.first_expert,

@@ -209,7 +209,7 @@ TEST(ExpertsPlan, IsDescribed) {
   const Plan plan = layer_plan(spec);
   const std::string text = describe(plan);
   for (const char* part :
-       {"Y[T, 1024] = sum over a token's 4 of 32 experts", "silu", "+ residual", "by weights of X",
+       {"Y[T, 1024] = sum over a token's 4 of 32 experts", "silu", "+ residual", "(weight * X)",
         "experts 8 to 23",
         "chosen by sigmoid of bf16 logits plus a bias, of 2 of 4 groups by top_two, renormalized, "
         "times each expert's scale, times 2.5",

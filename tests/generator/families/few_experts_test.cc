@@ -55,13 +55,29 @@ TEST(FewExperts, ServesUpToSixteenTokensFromSm90On) {
     SCOPED_TRACE(name);
     const bool has_float_zeros =
         spec.gate_up.zero_point == ZeroPoint::kFloat || spec.down.zero_point == ZeroPoint::kFloat;
+    const bool weighs_input = spec.routing_weight == RoutingWeight::kInput;
+    const bool is_served = !has_float_zeros && !weighs_input;
     for (const char* target : kTargets) {
-      EXPECT_EQ(serves(spec, target, 1), !has_float_zeros) << target;
-      EXPECT_EQ(serves(spec, target, 16), !has_float_zeros) << target;
+      EXPECT_EQ(serves(spec, target, 1), is_served) << target;
+      EXPECT_EQ(serves(spec, target, 16), is_served) << target;
       EXPECT_FALSE(serves(spec, target, 17)) << target;
     }
     for (const char* target : {"sm_80", "sm_89"}) EXPECT_FALSE(serves(spec, target, 1)) << target;
   }
+}
+
+// An expert that a token names twice has one row: two weights of what it takes would need two. A
+// router names none twice.
+TEST(FewExperts, WeighsTheInputOfExpertsThatNoTokenNamesTwice) {
+  MoeSpec spec = small_expert_layer();
+  spec.routing_weight = RoutingWeight::kInput;
+  spec.shape.top_k = 2;
+  EXPECT_FALSE(serves(spec, "h200", 1));
+  spec.router.scores = RouterScores::kSigmoid;
+  EXPECT_TRUE(serves(spec, "h200", 1));
+  spec.router = {};
+  spec.shape.top_k = 1;
+  EXPECT_TRUE(serves(spec, "h200", 1));
 }
 
 // On cards with 227 KB for a block, layers of published models.
@@ -76,16 +92,21 @@ TEST(FewExperts, HasKernelsForOneAndForSixteenTokens) {
   }
 }
 
+// Behind the choice, where there are logits.
 TEST(FewExperts, LaunchesGateUpThenDown) {
   for_every_candidate([](const Plan& plan, const PlannedKernel& kernel, const FewExpertsConfig& c) {
-    ASSERT_EQ(kernel.phases, 2);
+    const bool chooses = plan.spec.moe().router.chooses();
+    ASSERT_EQ(kernel.phases, chooses ? 3 : 2);
     ASSERT_TRUE(kernel.starts_early);
     for (int phase = 0; phase < kernel.phases; ++phase) {
       LaunchSize size{kernel.size_max};
       size.phase = phase;
       const KernelLaunch launch = kernel.family->launch(plan, kernel, size);
-      const bool is_down = phase == 1;
-      ASSERT_EQ(launch.schedule, static_cast<int>(is_down ? MoePhase::kDown : MoePhase::kGateUp));
+      const bool is_choice = chooses && phase == 0;
+      const bool is_down = phase == kernel.phases - 1;
+      ASSERT_EQ(launch.schedule, static_cast<int>(is_choice ? MoePhase::kChoose
+                                                  : is_down ? MoePhase::kDown
+                                                            : MoePhase::kGateUp));
       ASSERT_GE(launch.grid_x, 1U);
       ASSERT_LE(launch.grid_x, static_cast<unsigned>(plan.target.sm_count));
       ASSERT_EQ(launch.grid_x % launch.cluster, 0U);
