@@ -239,6 +239,11 @@ class LayersOfModel {
     entry.n = missing.n;
     entry.k = missing.k;
     entry.weights = kMissingWeights;
+    if (missing.experts != 0) {
+      entry.kind = ModelLayer::Kind::kExperts;
+      entry.matrices = missing.experts;
+      entry.is_down = missing.is_down;
+    }
     entry.reason = "the checkpoint has no tensor of it";
     layers_.add({missing.name}, {missing.n}, std::move(entry));
   }

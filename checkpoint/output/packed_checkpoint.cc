@@ -26,7 +26,7 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
     if (!layer.experts.empty()) {
       consumed.insert(consumed.end(), layer.expert_tensors.begin(), layer.expert_tensors.end());
       MadeTensor weights = packed_weights(checkpoint, config, options.parallel, layer);
-      std::optional<MadeTensor> bias = layer.expert_bias;
+      std::optional<MadeTensor> bias = std::move(layer.expert_bias);
       packed.layers.push_back({std::move(layer), std::move(weights), {}, std::move(bias), {}, {}});
       continue;
     }

@@ -9,6 +9,7 @@
 #include "checkpoint/modules/layer_error.h"
 #include "checkpoint/modules/module_place.h"
 #include "checkpoint/modules/module_roles.h"
+#include "checkpoint/plan/expert_sets.h"
 #include "checkpoint/plan/plain_layers.h"
 
 namespace heddle {
@@ -57,8 +58,10 @@ void ExpectedLayers::check_sides(const std::string& name, std::int64_t n, std::i
   if (!why.empty()) refuse_layer(name, why);
 }
 
-std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint) const {
+std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint, bool dense) const {
   if (!config_.decoder) return {};
+  std::vector<MissingLayer> missing = missing_experts(checkpoint, config_);
+  if (!dense) return missing;
   std::set<std::pair<int, std::string>> there;  // modules that have a tensor
   for (const auto& [name, entry] : checkpoint.tensors()) {
     const ModulePlace place = place_of_module(name);
@@ -66,7 +69,6 @@ std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint) 
     const std::size_t dot = place.path.rfind('.');
     if (dot != place.path.npos) there.emplace(place.layer, place.path.substr(0, dot));
   }
-  std::vector<MissingLayer> missing;
   for (const DecodedBlock& block : config_.decoder->blocks) {
     for (const DecodedLinear& linear : block.linears) {
       if (!is_dense(linear.row->module)) continue;

@@ -18,6 +18,8 @@ struct MissingLayer {
   std::string name;
   std::int64_t n = 0;
   std::int64_t k = 0;
+  std::int64_t experts = 0;  // 0: a dense layer
+  bool is_down = false;      // of experts: the second product
 };
 
 // Where the config does not describe the whole decoder, nothing is expected.
@@ -31,9 +33,9 @@ class ExpectedLayers {
   std::string why_other(const std::string& name, std::int64_t n, std::int64_t k) const;
   // Throws as refuse_layer() where the config says that a layer of this name has other sides.
   void check_sides(const std::string& name, std::int64_t n, std::int64_t k) const;
-  // Dense layers of the decoder of which there is no tensor, under whatever name; in the order of
-  // the decoder.
-  std::vector<MissingLayer> missing(const Checkpoint& checkpoint) const;
+  // Layers of the decoder of which there is no tensor, under whatever name: products of experts
+  // and, with `dense`, dense layers; in the order of the decoder.
+  std::vector<MissingLayer> missing(const Checkpoint& checkpoint, bool dense) const;
 
  private:
   std::optional<MatrixShape> sides_of(const std::string& name) const;

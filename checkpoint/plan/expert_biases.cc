@@ -56,7 +56,9 @@ void ExpertBiases::add(const Checkpoint& checkpoint, const LayerGroup& group,
     const LayerName& name = group.parts[i];
     Part part;
     part.rows = viewed.parts[i]->n();
-    part.selections = viewed.views[i].rows;
+    part.selections = selections_of(i, viewed.views[i].rows);
+    if (presence_.size() == i) presence_.emplace_back();
+    Presence& presence = presence_[i];
     if (const TensorInfo* const found = checkpoint.find(bias_of(name))) {
       tensors_.insert(found->name);
       const bool stacked =
@@ -72,17 +74,42 @@ void ExpertBiases::add(const Checkpoint& checkpoint, const LayerGroup& group,
                                  excerpt(found->name), describe(found->type, found->shape), rows,
                                  name.matrix >= 0 ? " for each expert" : ""));
       }
+      const Checkpoint::Entry entry = checkpoint.at(found->name);
+      const std::vector<std::uint8_t> bytes = bytes_of_tensor(entry, part.tensor);
+      const bool is_zero =
+          std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
+      if (!is_zero && presence.present.empty()) presence.present = found->name;
       // Of columns that several ranks share one rank adds the bias.
       if (viewed.views[i].has_bias) {
-        part.entry = checkpoint.at(found->name);
-        const std::vector<std::uint8_t> bytes = bytes_of_tensor(part.entry, part.tensor);
-        any_ = any_ ||
-               std::any_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte != 0; });
+        part.entry = entry;
+        any_ = any_ || !is_zero;
       }
+    } else if (presence.missing.empty()) {
+      presence.missing = bias_of(name);
     }
     parts.push_back(std::move(part));
   }
   experts_.push_back(std::move(parts));
+}
+
+std::shared_ptr<const ExpertBiases::Selections> ExpertBiases::selections_of(
+    std::size_t part, const Selections& selections) const {
+  if (!experts_.empty() && part < experts_.back().size()) {
+    const std::shared_ptr<const Selections>& last = experts_.back()[part].selections;
+    if (*last == selections) return last;
+  }
+  return std::make_shared<const Selections>(selections);
+}
+
+void ExpertBiases::check_complete(const std::string& product, bool expected) const {
+  for (const Presence& presence : presence_) {
+    if (presence.missing.empty() || (!expected && presence.present.empty())) continue;
+    const std::string why = presence.present.empty()
+                                ? "experts of this model type have biases"
+                                : fmt::format("there is {}", excerpt(presence.present));
+    refuse_layer(product,
+                 fmt::format("the tensor {} is missing: {}", excerpt(presence.missing), why));
+  }
 }
 
 MadeTensor ExpertBiases::made(const std::string& product, DType dtype) const {
@@ -94,13 +121,14 @@ MadeTensor ExpertBiases::made(const std::string& product, DType dtype) const {
   made.info.type = dtype == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
   made.info.shape = {count, rows};
   made.info.bytes = static_cast<std::uint64_t>(count * rows * bytes_of(dtype));
-  made.make = [experts = experts_, product, dtype](ByteStream* out) {
-    for (const std::vector<Part>& parts : experts) {
+  const auto shared = std::make_shared<const std::vector<std::vector<Part>>>(experts_);
+  made.make = [experts = shared, product, dtype](ByteStream* out) {
+    for (const std::vector<Part>& parts : *experts) {
       for (const Part& part : parts) {
         std::vector<std::uint16_t> values(static_cast<std::size_t>(part.rows));
         if (part.entry.tensor != nullptr) {
           const std::vector<std::uint8_t> stored = bytes_of_tensor(part.entry, part.tensor);
-          const std::vector<std::int64_t> rows = rows_of_part(part.tensor, part.selections);
+          const std::vector<std::int64_t> rows = rows_of_part(part.tensor, *part.selections);
           for (std::size_t i = 0; i < values.size(); ++i) {
             values[i] = rounded(product, part.tensor, dtype, stored, rows[i]);
           }

@@ -3,6 +3,7 @@
 #define HEDDLE_CHECKPOINT_PLAN_EXPERT_BIASES_H_
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,23 +22,37 @@ class ExpertBiases {
   // The checkpoint outlives what is made.
   void add(const Checkpoint& checkpoint, const LayerGroup& group, const ViewedParts& viewed);
 
+  // Refuses as add() where an expert lacks the bias of a module that others have, or that all have
+  // by the model type (`expected`). After the last expert.
+  void check_complete(const std::string& product, bool expected) const;
   // Whether any value is not zero. Quantisers write zeros for modules without a bias.
   bool any() const noexcept { return any_; }
   // The checkpoint's own, zeros among them.
   const std::set<std::string>& tensors() const noexcept { return tensors_; }
-  // [experts, rows] of `dtype`, 16 bits, rounded once; zeros for experts and parts without a bias.
+  // [experts, rows] of `dtype`, 16 bits, rounded once; zeros for parts without a bias.
   // Making it throws Error(kUnsupported, "checkpoint.layer") for values beyond the type's range.
   MadeTensor made(const std::string& product, DType dtype) const;
 
  private:
+  using Selections = std::vector<std::vector<RowRun>>;
   struct Part {
     Checkpoint::Entry entry{};  // null: zeros
     TensorInfo tensor;          // the entry's, or of a stack one row
-    std::vector<std::vector<RowRun>> selections;
+    std::shared_ptr<const Selections> selections;
     std::int64_t rows = 0;
   };
+  // Of one part of all experts: the first bias that is missing, and the first that is not zero.
+  struct Presence {
+    std::string missing;
+    std::string present;
+  };
+
+  // As those of the last expert where they are equal: they may be large.
+  std::shared_ptr<const Selections> selections_of(std::size_t part,
+                                                  const Selections& selections) const;
 
   std::vector<std::vector<Part>> experts_;
+  std::vector<Presence> presence_;
   std::set<std::string> tensors_;
   bool any_ = false;
 };

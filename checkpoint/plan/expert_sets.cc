@@ -161,6 +161,27 @@ ExpertProduct product_of(const std::string& set, const std::string& leaf,
   return product;
 }
 
+// Whether tensors with these paths are of the product. Experts of model types that have stacks may
+// be alone, each under names of its own.
+bool has_product(const std::set<std::string>& paths, const std::string& set,
+                 const std::string& leaf, const std::vector<DecodedLinear>& product) {
+  std::vector<std::string> modules = {set + '.' + leaf};
+  bool alone = false;
+  for (const DecodedLinear& linear : product) {
+    modules.emplace_back(linear.row->path);
+    alone = alone || linear.row->path.find(kStar) != std::string_view::npos;
+  }
+  if (!alone) modules.push_back(set + ".*");
+  return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+    return !path.ends_with("bias") &&
+           std::any_of(modules.begin(), modules.end(), [&](const std::string& module) {
+             if (!path.starts_with(module)) return false;
+             return path.size() == module.size() || path[module.size()] == '.' ||
+                    path[module.size()] == '_';
+           });
+  });
+}
+
 ExpertSet set_with(std::string name, const Found& found) {
   ExpertSet set;
   set.name = std::move(name);
@@ -213,6 +234,40 @@ std::vector<std::string> ExpertProduct::tensors(const Checkpoint& checkpoint) co
   return {names.begin(), names.end()};
 }
 
+std::vector<MissingLayer> missing_experts(const Checkpoint& checkpoint,
+                                          const CheckpointConfig& config) {
+  std::map<int, std::set<std::string>> paths;  // of tensors, by layer
+  for (const auto& [name, entry] : checkpoint.tensors()) {
+    const ModulePlace place = place_of_module(name);
+    const auto& lists = config.layer_lists;
+    const bool listed =
+        place.layer >= 0 && std::any_of(lists.begin(), lists.end(), [&](const std::string& list) {
+          return place.list == list || place.list.ends_with('.' + list);
+        });
+    if (listed) paths[place.layer].insert(place.path);
+  }
+  std::vector<MissingLayer> missing;
+  for (const DecodedBlock& block : config.decoder->blocks) {
+    const ExpertModules modules = expert_modules(block);
+    for (const std::vector<DecodedLinear>* product : {&modules.first, &modules.down}) {
+      if (product->empty()) continue;
+      const bool is_down = product == &modules.down;
+      const std::string leaf =
+          is_down ? "down_proj" : (modules.is_gated() ? "gate_up_proj" : "up_proj");
+      const std::string set(set_of(product->front().row->path));
+      std::int64_t n = 0;
+      for (const DecodedLinear& linear : *product) n += linear.n;
+      for (const int layer : block.facts.layers) {
+        if (has_product(paths[layer], set, leaf, *product)) continue;
+        missing.push_back(
+            {fmt::format("{}.{}.{}.{}", config.decoder->layers_path, layer, set, leaf), n,
+             product->front().k, block.facts.experts.count, is_down});
+      }
+    }
+  }
+  return missing;
+}
+
 std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
                                         const CheckpointConfig& config,
                                         std::vector<LayerName>* layers) {
@@ -228,7 +283,15 @@ std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
   *layers = std::move(others);
   std::vector<ExpertSet> sets;
   sets.reserve(found.size());
-  for (const auto& [name, one] : found) sets.push_back(set_with(name, one));
+  const std::vector<MissingLayer> missing = missing_experts(checkpoint, config);
+  for (const auto& [name, one] : found) {
+    ExpertSet set = set_with(name, one);
+    const int index = place_of_module(name).layer;
+    set.is_missing = std::any_of(missing.begin(), missing.end(), [&](const MissingLayer& layer) {
+      return place_of_module(layer.name).layer == index && layer.is_down == set.down.each.empty();
+    });
+    sets.push_back(std::move(set));
+  }
   return sets;
 }
 

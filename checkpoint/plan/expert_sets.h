@@ -10,6 +10,7 @@
 #include "checkpoint/files/checkpoint.h"
 #include "checkpoint/modules/config.h"
 #include "checkpoint/modules/layer_names.h"
+#include "checkpoint/plan/expected_layers.h"
 #include "generator/model/decoder.h"
 
 namespace heddle {
@@ -29,8 +30,9 @@ struct ExpertSet {
   ExpertProduct down;
   // Why the set cannot be packed; empty where it may be. Then a product may lack experts.
   std::string fault;
-  // A product whose matrices are all missing: they are not quantised. Empty where both are there.
+  // A product of which no matrix is to be packed. Empty where both are there.
   std::string absent;
+  bool is_missing = false;  // the checkpoint has no tensor of `absent`
 };
 
 // Takes the experts out of `layers`, as the config describes them: those of layers that predict
@@ -38,6 +40,11 @@ struct ExpertSet {
 std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
                                         const CheckpointConfig& config,
                                         std::vector<LayerName>* layers);
+
+// The products of experts of which the checkpoint has no tensor, whatever it is made of. As layers
+// of a decoder's list count those that a longer path ends in. Precondition: config.decoder.
+std::vector<MissingLayer> missing_experts(const Checkpoint& checkpoint,
+                                          const CheckpointConfig& config);
 
 // The module that has the stack, if the tensor is a stack of experts of 16 bits as Transformers
 // stores them: <experts>.gate_up_proj [E, N, K], or [E, K, N] with LayerName::transposed.

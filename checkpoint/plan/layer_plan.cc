@@ -96,10 +96,13 @@ class Planner {
       std::string why;
       MoeSpec moe = moe_of_block(*config_.decoder, *set.block, &why);
       if (why.empty() && !set.absent.empty()) {
-        why = fmt::format(
-            "the weights of the {} product of its experts are not quantised; --dense "
-            "asks for kernels for such layers",
-            set.absent);
+        why = set.is_missing
+                  ? fmt::format("the checkpoint has no tensor of the {} product of its experts",
+                                set.absent)
+                  : fmt::format(
+                        "the weights of the {} product of its experts are not quantised; "
+                        "--dense asks for kernels for such layers",
+                        set.absent);
       }
       if (!why.empty()) return add_unserved(set, why, {}, {});
       add_experts(set, std::move(moe));
@@ -111,6 +114,9 @@ class Planner {
   void add_experts(const ExpertSet& set, MoeSpec moe) {
     const Product gate_up = product_of(set.gate_up);
     const Product down = product_of(set.down);
+    const ExpertModules modules = expert_modules(*set.block);
+    gate_up.biases.check_complete(set.gate_up.name, modules.first.front().bias);
+    down.biases.check_complete(set.down.name, modules.down.front().bias);
     const GemmShape& first = gate_up.gemm.shape;
     const GemmShape& second = down.gemm.shape;
     if (first.n != (moe.epilogue.gated ? 2 : 1) * second.k || second.n != first.k) {
@@ -365,7 +371,7 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   plan.inventory = take_inventory(checkpoint, config, options.choice, &plain);
   plan.notes = notes_of_config(checkpoint, config);
   plan.notes.insert(plan.notes.end(), plain.notes().begin(), plain.notes().end());
-  if (options.dense) plan.missing = ExpectedLayers(config).missing(checkpoint);
+  plan.missing = ExpectedLayers(config).missing(checkpoint, options.dense);
   if (!plan.missing.empty()) {
     plan.notes.push_back(
         fmt::format("the checkpoint has no tensor of {} linear layers that its config describes, "

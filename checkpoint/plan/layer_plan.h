@@ -43,7 +43,7 @@ struct LayerPlan {
   std::vector<CheckpointExperts> experts;  // ascending by name; their products are among `packed`
   std::vector<UnservedLayer> unserved;
   Inventory inventory;
-  std::vector<MissingLayer> missing;  // with PackOptions::dense
+  std::vector<MissingLayer> missing;  // of PackOptions::dense
   std::vector<std::string> notes;     // what stayed apart, and other things a user should know
 };
 

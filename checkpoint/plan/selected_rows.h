@@ -14,6 +14,7 @@ namespace heddle {
 struct RowRun {
   std::int64_t first = 0;
   std::int64_t count = 0;
+  bool operator==(const RowRun&) const = default;
 };
 
 // Immutable: any thread may call it.

@@ -34,6 +34,11 @@ class ExpertStacks : public ::testing::Test {
     }
     return "nothing was refused";
   }
+  void expect_refusal(const ExpertModel& model, const std::vector<std::string>& words) {
+    const std::string text = refusal(model);
+    EXPECT_EQ(text.rfind("checkpoint.not_converted", 0), 0U) << text;
+    for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
+  }
   // The stacks of lone experts.
   static void expect_experts(const CheckpointReader& reader, const ExpertNames& names,
                              const ExpertModel& model) {
@@ -64,6 +69,11 @@ class ExpertStacks : public ::testing::Test {
     }
     expect_stack(reader, experts.gate_up, gate_up);
     expect_stack(reader, experts.down, down);
+  }
+
+  static bool is_told(const std::vector<std::string>& notes, const std::string& word) {
+    return std::any_of(notes.begin(), notes.end(),
+                       [&](const std::string& note) { return note.find(word) != note.npos; });
   }
 
   TemporaryFolder folder_;
@@ -126,6 +136,14 @@ const ExpertNames kGptOssNames = {
     kGptOssAt,
     {"gate_up_proj"},
     "down_proj"};
+
+TestTensor stacked_bias(const std::string& name, std::int64_t rows) {
+  const auto size = static_cast<std::size_t>(kExperts * rows);
+  return {std::string(kGptOssAt) + "." + name + "_bias",
+          TensorType::kBf16,
+          {kExperts, rows},
+          bytes_of_values(std::vector<std::uint16_t>(size, 0x3F80))};
+}
 
 // Rows of expert `expert`, all gates first: even rows of the checkpoint, then the odd ones.
 Values unpaired(const Values& stack, std::int64_t expert, std::int64_t n, std::int64_t k) {
@@ -220,6 +238,20 @@ TEST_F(ExpertStacks, GptOssHasPairsOfRowsAndBiases) {
   }
 }
 
+// Zeros in place of a bias that a file has lost would be wrong results.
+TEST_F(ExpertStacks, BiasesOfTheModelTypeAreThere) {
+  const std::string at = std::string(kGptOssAt) + ".";
+  for (const auto& [lost, other, rows] : {std::tuple{"gate_up_proj", "down_proj", kExpertHidden},
+                                          {"down_proj", "gate_up_proj", 2 * kExpertInner}}) {
+    ExpertModel model;
+    model.config = expert_config(kGptOssNames, R"({"quant_method": "mxfp4"})");
+    add_mxfp4_stack(at + "gate_up_proj", 2 * kExpertInner, kExpertHidden, &model);
+    add_mxfp4_stack(at + "down_proj", kExpertHidden, kExpertInner, &model);
+    model.tensors.push_back(stacked_bias(other, rows));
+    expect_refusal(model, {"the tensor " + at + lost + "_bias is missing", "have biases"});
+  }
+}
+
 // Stacks of 16 bits as Transformers has them: [E, N, K], of gpt-oss [E, K, N].
 TEST_F(ExpertStacks, StacksOfSixteenBits) {
   const std::int64_t h = kExpertHidden, inner = kExpertInner;
@@ -243,6 +275,7 @@ TEST_F(ExpertStacks, StacksOfSixteenBits) {
         experts.push_back(std::move(values));
       }
       stacks.push_back(std::move(experts));
+      if (turned) model.tensors.push_back(stacked_bias(name, n));
       model.tensors.push_back({std::string(names.at) + "." + name, TensorType::kBf16,
                                turned ? std::vector{kExperts, k, n} : std::vector{kExperts, n, k},
                                bytes_of_values(bits)});
@@ -560,7 +593,46 @@ TEST_F(ExpertStacks, WhatNoKernelTakesIsUnserved) {
   }
 }
 
-// Their biases of all zeros, which some quantisers write, are none; others are there for all.
+// Tensors of another form of an expert's weights are no weights that are missing.
+TEST_F(ExpertStacks, AProductThatIsMissingIsNoPlainOne) {
+  const std::string at = std::string(kQwenNames.at) + ".";
+  for (const bool plain : {false, true}) {
+    ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+    for (const char* expert : {"0", "1", "2"}) {
+      const std::string down = at + expert + ".down_proj";
+      erase_module(down, &model);
+      if (plain) add_expert_module(ExpertForm::kBf16, down, kExpertHidden, kExpertInner, 1, &model);
+    }
+    write(model);
+    const CheckpointReader reader = open();
+    ASSERT_EQ(reader.unserved().size(), 1U);
+    const std::string& why = reader.unserved()[0].reason;
+    EXPECT_EQ(why.find("has no tensor of the second product") != why.npos, !plain) << why;
+    EXPECT_EQ(why.find("not quantised") != why.npos, plain) << why;
+    EXPECT_EQ(is_told(reader.notes(), "has no tensor of 1 "), !plain);
+  }
+}
+
+// Also of a checkpoint that is quantised: whoever asks for dense layers is told of them, too.
+TEST_F(ExpertStacks, ALayerWithoutItsExpertsIsTold) {
+  ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  for (const char* expert : {"0", "1", "2"}) {
+    erase_module(kQwenNames.at + ("." + std::string(expert)), &model);
+  }
+  const SampleLayer layer = random_layer(kExpertHidden, kExpertHidden, 32, 4, false, 1);
+  append(gptq(layer, "model.layers.0.self_attn.o_proj", true), &model.tensors);
+  write(model);
+  EXPECT_TRUE(is_told(open().notes(), std::string(kQwenNames.at) + ".gate_up_proj"));
+  const CheckpointConfig config = read_checkpoint_config(model.config);
+  const Model made = model_of_checkpoint(Checkpoint(folder_ / "model.safetensors"), config, {});
+  const auto lost = std::count_if(made.layers.begin(), made.layers.end(), [](const auto& one) {
+    return one.kernel < 0 && one.kind == ModelLayer::Kind::kExperts && one.matrices == kExperts &&
+           one.reason == "the checkpoint has no tensor of it";
+  });
+  EXPECT_EQ(lost, 2);
+}
+
+// Their biases of all zeros, which some quantisers write, are none.
 TEST_F(ExpertStacks, BiasesOfLoneExperts) {
   const std::string at = std::string(kQwenNames.at) + ".";
   ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
@@ -575,6 +647,15 @@ TEST_F(ExpertStacks, BiasesOfLoneExperts) {
                            TensorType::kF32,
                            {kExpertInner},
                            bytes_of_values(std::vector<float>(kExpertInner, 1.5F))});
+  // One expert has it, the others not.
+  expect_refusal(model, {at + "0.up_proj.bias is missing", "there is " + at + "2.up_proj.bias"});
+  const TestTensor last = model.tensors.back();
+  model.tensors.pop_back();
+  TestTensor zeros = last;
+  zeros.name = at + "0.up_proj.bias";
+  zeros.bytes.assign(zeros.bytes.size(), 0);
+  model.tensors.push_back(zeros);
+  model.tensors.push_back(last);
   write(model);
   const CheckpointReader reader = open();
   EXPECT_TRUE(reader.experts()[0].spec.moe().epilogue.bias);
