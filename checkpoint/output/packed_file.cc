@@ -306,6 +306,12 @@ CheckpointExperts PackedFileReader::read_experts(
     const bool fits = found != layers.end() && found->layer.matrices == moe->local_experts() &&
                       found->layer.spec.canonical_json() == Spec::from_gemm(gemm).canonical_json();
     if (!fits) refuse_experts(fmt::format("are not those of its layer \"{}\"", excerpt(layer)));
+    const TensorType wanted =
+        moe->activation == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
+    if (!found->bias || found->bias->info.type == wanted) return;
+    refuse_experts(fmt::format("take biases of {}, but the tensor \"{}\" is {}", to_string(wanted),
+                               excerpt(found->bias->info.name),
+                               describe(found->bias->info.type, found->bias->info.shape)));
   };
   expect_product(contents.gate_up, gemms.gate_up);
   expect_product(contents.down, gemms.down);
@@ -358,7 +364,15 @@ PackedCheckpoint PackedFileReader::read(int arch) {
     packed.layers.push_back(read_layer(name, layer));
     check_arch(packed.layers.back().layer.spec, name, arch);
   }
+  std::set<std::string> products;
   for (const auto& [name, experts] : contents_.experts) {
+    for (const std::string& layer : {experts.gate_up, experts.down}) {
+      if (products.insert(layer).second) continue;
+      refuse(
+          fmt::format("the experts \"{}\" in its metadata have the layer \"{}\", which is another "
+                      "product of experts, too",
+                      excerpt(name), excerpt(layer)));
+    }
     packed.experts.push_back(read_experts(name, experts, packed.layers));
   }
   std::sort(contents_.copied.begin(), contents_.copied.end());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/modules/layer_error.h"
+#include "checkpoint/modules/module_place.h"
 #include "checkpoint/modules/module_roles.h"
 #include "checkpoint/plan/cache_note.h"
 #include "checkpoint/plan/expert_biases.h"
@@ -59,6 +60,7 @@ class Planner {
     gated_.check(groups);
     for (const LayerGroup& group : groups) add(group);
     for (const ExpertSet& set : sets) add(set);
+    note_whole_residuals();
     finish();
   }
 
@@ -142,10 +144,43 @@ class Planner {
     add_product(set.down, down, gemms.down);
     plan_.experts.push_back(
         {set.name, Spec::from_moe(moe, "experts"), set.gate_up.name, set.down.name});
+    if (moe.epilogue.residual) residual_.push_back(&set);
     std::string note = shared_experts_note(set.block->facts.experts);
     std::vector<std::string>& notes = plan_.notes;
     const bool known = std::find(notes.begin(), notes.end(), note) != notes.end();
     if (!note.empty() && !known) notes.push_back(std::move(note));
+  }
+
+  // Experts of every rank add the residual. A shared expert that is split makes a part of it in
+  // each rank, one that each rank has whole makes all of it.
+  void note_whole_residuals() {
+    if (parallel_.size == 1) return;
+    for (const ExpertSet* set : residual_) {
+      const std::string layer =
+          set->name.substr(0, set->name.size() - place_of_module(set->name).path.size());
+      for (const DecodedLinear& linear : set->block->linears) {
+        const LinearRow& row = *linear.row;
+        const std::string module = layer + std::string(row.path);
+        if (!is_dense(row.module) || row.role != Role::kDown || is_packed(module)) continue;
+        const auto tensor = checkpoint_.tensors().lower_bound(module + '.');
+        if (tensor == checkpoint_.tensors().end() || !tensor->first.starts_with(module + '.')) {
+          continue;
+        }
+        if (whole_residuals_++ == 0) first_whole_residual_ = module;
+      }
+    }
+    note(whole_residuals_, first_whole_residual_,
+         "are whole in each rank, and experts of every rank add their output as the residual: give "
+         "it to those of rank 0 alone, and zeros to the others");
+  }
+
+  bool is_packed(const std::string& module) const {
+    return std::any_of(plan_.packed.begin(), plan_.packed.end(), [&](const PackedLayer& layer) {
+      const std::vector<LayerName>& parts = layer.group.parts;
+      return layer.experts.empty() &&
+             std::any_of(parts.begin(), parts.end(),
+                         [&](const LayerName& part) { return part.name == module; });
+    });
   }
 
   // Gates and ups of one expert may have a scale for the whole tensor each, where a kernel has one
@@ -328,6 +363,9 @@ class Planner {
   std::string first_other_;
   std::size_t whole_ = 0;
   std::string first_whole_;
+  std::vector<const ExpertSet*> residual_;  // that add the output of shared experts
+  std::size_t whole_residuals_ = 0;
+  std::string first_whole_residual_;
   std::size_t unknown_ = 0;
   std::string first_unknown_;
   Unconverted unconverted_;

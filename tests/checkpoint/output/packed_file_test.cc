@@ -395,8 +395,33 @@ TEST(PackedFile, ExpertsAreThoseOfItsLayers) {
     const PackedRefusal refusal = packed_refusal([&] { CheckpointReader{other}; });
     EXPECT_EQ(refusal.code, "checkpoint.packed") << fault.what;
     EXPECT_NE(refusal.text.find(at), std::string::npos) << fault.what << refusal.text;
+    EXPECT_EQ(refusal.text.find("another product") != std::string::npos,
+              std::string(fault.what) == "the other product")
+        << refusal.text;
     std::filesystem::remove(other);
   }
+}
+
+// Launches read them in the type of their activations.
+TEST(PackedFile, BiasesOfExpertsHaveTheTypeOfTheirActivations) {
+  const TemporaryFolder folder;
+  ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  const std::string at = std::string(kQwenNames.at) + ".";
+  for (const char* expert : {"0", "1", "2"}) {
+    const std::vector<float> ones(kExpertInner, 1);
+    model.tensors.push_back(
+        {at + expert + ".up_proj.bias", TensorType::kF32, {kExpertInner}, bytes_of_values(ones)});
+  }
+  EditedFile file(pack_case({"", model.config, model.tensors}, folder));
+  const std::string bias = at + "gate_up_proj.bias";
+  ASSERT_EQ(file.at(bias).type, TensorType::kBf16);
+  file.at(bias).type = TensorType::kF16;
+  const std::string other = folder / "edited.safetensors";
+  file.write(other);
+  const PackedRefusal refusal = packed_refusal([&] { CheckpointReader{other}; });
+  EXPECT_EQ(refusal.code, "checkpoint.packed");
+  EXPECT_NE(refusal.text.find("biases of BF16"), std::string::npos) << refusal.text;
+  EXPECT_NE(refusal.text.find(bias), std::string::npos) << refusal.text;
 }
 
 }  // namespace

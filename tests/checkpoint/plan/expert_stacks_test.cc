@@ -440,6 +440,33 @@ TEST_F(ExpertStacks, RanksHaveTheirPart) {
   }
 }
 
+// Experts of each rank add the residual, which each rank has whole or a part of.
+TEST_F(ExpertStacks, RanksAreToldOfASharedExpertThatIsWhole) {
+  ExpertNames names = kQwenNames;
+  names.model_type = "qwen2_moe";
+  const std::string more = std::string(names.more) + R"(, "shared_expert_intermediate_size": 64)";
+  names.more = more.c_str();
+  const std::string shared = "model.layers.0.mlp.shared_expert.";
+  for (const bool whole : {false, true}) {
+    ExpertModel model = lone_experts(names, ExpertForm::kGptq);
+    const ExpertForm form = whole ? ExpertForm::kBf16 : ExpertForm::kGptq;
+    for (const char* first : {"gate_proj", "up_proj"}) {
+      add_expert_module(form, shared + first, kExpertInner, kExpertHidden, 1, &model);
+    }
+    add_expert_module(form, shared + "down_proj", kExpertHidden, kExpertInner, 1, &model);
+    write(model);
+    for (const std::int64_t ranks : {1, 2}) {
+      CheckpointOptions options;
+      options.parallel = {0, ranks};
+      const CheckpointReader reader(folder_.path(), options);
+      ASSERT_EQ(reader.experts().size(), 1U);
+      EXPECT_TRUE(reader.experts()[0].spec.moe().epilogue.residual);
+      EXPECT_EQ(is_told(reader.notes(), shared + "down_proj are whole in each rank"),
+                whole && ranks > 1);
+    }
+  }
+}
+
 TEST_F(ExpertStacks, AModelOfThemHasTheKernel) {
   const ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
   write(model);
