@@ -79,6 +79,28 @@ std::optional<ExpertPlace> place_of_expert(const CheckpointConfig& config,
   return std::nullopt;
 }
 
+// The experts that are alone and that the module is among, though it is none of theirs; empty where
+// it is among none.
+std::string set_of_stray(const CheckpointConfig& config, const std::string& module) {
+  const ModulePlace place = place_of_module(module);
+  const auto& lists = config.layer_lists;
+  if (place.layer < 0 || std::find(lists.begin(), lists.end(), place.list) == lists.end())
+    return {};
+  const DecodedBlock* const block = block_of(*config.decoder, place.layer);
+  if (block == nullptr) return {};
+  std::string set;
+  for (const DecodedLinear& linear : block->linears) {
+    const std::string_view path = linear.row->path;
+    if (path == place.path) return {};
+    if (linear.row->module != Module::kExpert || path.find(kStar) == path.npos) continue;
+    const std::string_view around = set_of(path);
+    if (place.path.starts_with(std::string(around) + '.')) {
+      set = fmt::format("{}.{}.{}", place.list, place.layer, around);
+    }
+  }
+  return set;
+}
+
 // The modules of one role.
 struct OfRole {
   LayerName shown;
@@ -88,6 +110,7 @@ struct OfRole {
 
 struct Found {
   const DecodedBlock* block = nullptr;
+  std::string stray;  // a module in the set that is none of its experts'
   std::map<Role, OfRole> roles;
 };
 
@@ -186,6 +209,10 @@ ExpertSet set_with(std::string name, const Found& found) {
   ExpertSet set;
   set.name = std::move(name);
   set.block = found.block;
+  if (!found.stray.empty()) {
+    set.fault = fmt::format("{} is none of its experts 0 to {}", excerpt(found.stray),
+                            found.block->facts.experts.count - 1);
+  }
   const auto role = [&](Role one) -> const OfRole* {
     const auto at = found.roles.find(one);
     return at == found.roles.end() ? nullptr : &at->second;
@@ -198,7 +225,7 @@ ExpertSet set_with(std::string name, const Found& found) {
   const bool joined = role(Role::kGateUp) != nullptr;
   const bool gated = modules.is_gated();
   const std::size_t wanted = gated && !joined ? 2 : 1;
-  if (joined && (first.size() > 1 || !gated)) {
+  if (set.fault.empty() && joined && (first.size() > 1 || !gated)) {
     set.fault = "the first product of its experts has two forms, of which one is right";
   }
   for (const OfRole* one : first) {
@@ -279,6 +306,10 @@ std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
     } else {
       others.push_back(std::move(layer));
     }
+  }
+  for (const LayerName& layer : others) {
+    const auto set = found.find(set_of_stray(config, layer.name));
+    if (set != found.end()) set->second.stray = layer.name;
   }
   *layers = std::move(others);
   std::vector<ExpertSet> sets;

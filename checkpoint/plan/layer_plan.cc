@@ -1,8 +1,10 @@
 #include "checkpoint/plan/layer_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -42,6 +44,26 @@ std::string why_unserved(const GemmSpec& gemm) {
   if (reasons.empty()) return {};
   return fmt::format("{} x {}, {}-bit weights: {}", gemm.shape.n, gemm.shape.k, gemm.weight.bits,
                      reasons);
+}
+
+// The fields of two specs that differ, with both values: "/weight/bits is 8, not 4".
+std::string difference_of(const std::string& spec, const std::string& wanted) {
+  const nlohmann::json a = nlohmann::json::parse(spec).flatten();
+  const nlohmann::json b = nlohmann::json::parse(wanted).flatten();
+  std::set<std::string> fields;
+  for (const nlohmann::json& fields_of : {a, b}) {
+    for (const auto& field : fields_of.items()) fields.insert(field.key());
+  }
+  const auto shown = [](const nlohmann::json& fields_of, const std::string& field) {
+    return fields_of.contains(field) ? fields_of.at(field).dump() : std::string("absent");
+  };
+  std::string text;
+  for (const std::string& field : fields) {
+    if (shown(a, field) == shown(b, field)) continue;
+    text += fmt::format("{}{} is {}, not {}", text.empty() ? "" : ", ", field, shown(a, field),
+                        shown(b, field));
+  }
+  return text;
 }
 
 // The plan as it is made, group by group.
@@ -235,8 +257,13 @@ class Planner {
         product.heights = layer.heights();
         first = std::move(text);
       } else if (text != first || layer.heights() != product.heights) {
-        refuse_layer(group.name, fmt::format("it is not as {} is: {}, not {}",
-                                             excerpt(experts.each.front().name), text, first));
+        std::string other = difference_of(text, first);
+        if (other.empty()) {
+          other = fmt::format("its parts have {} rows, not {}", fmt::join(layer.heights(), " + "),
+                              fmt::join(product.heights, " + "));
+        }
+        refuse_layer(group.name, fmt::format("it is not as {} is: {}",
+                                             excerpt(experts.each.front().name), other));
       }
     }
     return product;

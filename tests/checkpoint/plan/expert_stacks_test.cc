@@ -566,7 +566,7 @@ TEST_F(ExpertStacks, WhatDoesNotFitIsRefusedByName) {
          add_expert_module(ExpertForm::kNvfp4, at + "2.down_proj", 2 * kExpertHidden, kExpertInner,
                            1, model);
        },
-       {"experts.2.down_proj", "not as", "experts.0.down_proj"}},
+       {"experts.2.down_proj", "not as", "experts.0.down_proj", "/shape/n is 256, not 128"}},
       {"one is quantised in another way",
        [&](ExpertModel* model) {
          erase_module(at + "2.down_proj", model);
@@ -580,6 +580,12 @@ TEST_F(ExpertStacks, WhatDoesNotFitIsRefusedByName) {
        },
        {"a gate to pack, but no up"}},
   };
+  for (const char* stray : {"-1", "x", "0.0", "99999999999999999999"}) {
+    ExpertModel model = lone_experts(kQwenNames, ExpertForm::kNvfp4);
+    const std::string module = at + stray + ".gate_proj";
+    add_expert_module(ExpertForm::kNvfp4, module, kExpertInner, kExpertHidden, 1, &model);
+    expect_refusal(model, {module + " is none of its experts 0 to 2"});
+  }
   for (const Case& one : cases) {
     ExpertModel model = lone_experts(kQwenNames, ExpertForm::kNvfp4);
     one.change(&model);
