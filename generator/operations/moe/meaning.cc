@@ -19,8 +19,8 @@ void check_experts(const MoeShape& shape, Problems& problems) {
          "[fewest, most]", ""});
   }
   if (shape.top_k > shape.experts) {
-    problems.push_back({"/shape/top_k", "the model has fewer experts",
-                        std::to_string(shape.top_k), "1 to " + std::to_string(shape.experts), ""});
+    problems.push_back({"/shape/top_k", "the model has fewer experts", std::to_string(shape.top_k),
+                        "1 to " + std::to_string(shape.experts), ""});
   }
   if (shape.first_expert >= shape.experts) {
     problems.push_back({"/shape/first_expert", "the model has no such expert",

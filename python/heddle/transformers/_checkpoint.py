@@ -44,8 +44,8 @@ class CheckpointSource:
             )
         if self.reader.experts:
             raise UnsupportedError(
-                f"{self.reader.experts[0].name}: layers of experts are not loaded; allowed: models of"
-                " dense layers",
+                f"{self.reader.experts[0].name}: layers of experts are not loaded; allowed:"
+                " models of dense layers",
                 "transformers.experts",
             )
         self.layers = [
