@@ -9,18 +9,10 @@
 
 #include "checkpoint/files/checkpoint.h"
 #include "checkpoint/modules/config.h"
+#include "checkpoint/plan/missing_layer.h"
 #include "heddle/spec.h"
 
 namespace heddle {
-
-// A layer that is in no file of the checkpoint.
-struct MissingLayer {
-  std::string name;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  std::int64_t experts = 0;  // 0: a dense layer
-  bool is_down = false;      // of experts: the second product
-};
 
 // Where the config does not describe the whole decoder, nothing is expected.
 class ExpectedLayers {

@@ -10,7 +10,7 @@
 #include "checkpoint/files/checkpoint.h"
 #include "checkpoint/modules/config.h"
 #include "checkpoint/modules/layer_names.h"
-#include "checkpoint/plan/expected_layers.h"
+#include "checkpoint/plan/missing_layer.h"
 #include "generator/model/decoder.h"
 
 namespace heddle {

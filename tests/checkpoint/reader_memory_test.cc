@@ -98,6 +98,9 @@ TEST(ReaderMemoryTest, OfAStackOneExpertIsThere) {
         {at + "_blocks", TensorType::kU8, {kExperts, n, k / 32, 16}, some_bytes(groups * 16)});
     tensors.push_back(
         {at + "_scales", TensorType::kU8, {kExperts, n, k / 32}, some_bytes(groups, 130)});
+    const auto biases = static_cast<std::size_t>(kExperts * n);
+    tensors.push_back(
+        {at + "_bias", TensorType::kBf16, {kExperts, n}, some_bytes(2 * biases, 0x40)});
   }
   write_tensors(folder / "model.safetensors", tensors);
   const CheckpointReader reader(folder.path());
