@@ -211,9 +211,9 @@ TEST(ExpertsPlan, IsDescribed) {
   for (const char* part :
        {"Y[T, 1024] = sum over a token's 4 of 32 experts", "silu", "+ residual", "(weight * X)",
         "experts 8 to 23",
-        "chosen by sigmoid of bf16 logits plus a bias, of 2 of 4 groups by top_two, renormalized, "
-        "times each expert's scale, times 2.5",
-        ": the choice of experts, ", "the rows of 16 experts", "workspace: "}) {
+        "chosen by sigmoid of bf16 logits plus a bias, of 2 of 4 groups by top_two, renormalized",
+        "times each expert's scale, times 2.5", ": the choice of experts, ",
+        "the rows of 16 experts", "workspace: "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   const auto json = nlohmann::json::parse(plan_to_json(plan));
