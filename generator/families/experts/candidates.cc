@@ -100,17 +100,9 @@ class Candidates {
   }
 
   PlannedKernel kernel_of(const ExpertsConfig& config, int blocks_per_sm) const {
-    PlannedKernel kernel;
-    kernel.family = &family_;
-    kernel.size_min = tokens_.min;
-    kernel.size_max = tokens_.max;
-    kernel.configuration = make_configuration(config);
-    kernel.threads = config.threads();
-    kernel.shared_bytes = config.shared_bytes();
+    PlannedKernel kernel =
+        expert_kernel(family_, plan_.target, tokens_, config, config.layer.phases());
     kernel.blocks_per_sm = blocks_per_sm;
-    kernel.phases = config.layer.phases();
-    kernel.starts_early = has_dependent_launch(plan_.target);
-    kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
     return kernel;
   }
 

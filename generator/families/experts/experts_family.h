@@ -17,6 +17,7 @@
 #include "generator/families/fields_json.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/value_type.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 
@@ -98,6 +99,24 @@ class ExpertsFamilyOf : public ExpertsFamily {
   virtual std::string product_text(const char* name, const char* member, const GemmSpec& spec,
                                    const Product& config) const = 0;
 };
+
+// A kernel with this configuration, as all families of experts launch theirs; Config has threads()
+// and shared_bytes().
+template <class Config>
+PlannedKernel expert_kernel(const Family& family, const Target& target, const MRange& tokens,
+                            const Config& config, int phases) {
+  PlannedKernel kernel;
+  kernel.family = &family;
+  kernel.size_min = tokens.min;
+  kernel.size_max = tokens.max;
+  kernel.configuration = make_configuration(config);
+  kernel.threads = config.threads();
+  kernel.shared_bytes = config.shared_bytes();
+  kernel.phases = phases;
+  kernel.starts_early = has_dependent_launch(target);
+  kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
+  return kernel;
+}
 
 // How a layer's experts are chosen, all 0 where a launch is told.
 device::RouterConfig router_config(const MoeSpec& moe);

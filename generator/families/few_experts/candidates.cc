@@ -164,17 +164,8 @@ class Candidates {
   }
 
   PlannedKernel kernel_of(const FewExpertsConfig& config, int blocks_per_sm) const {
-    PlannedKernel kernel;
-    kernel.family = &family_;
-    kernel.size_min = tokens_.min;
-    kernel.size_max = tokens_.max;
-    kernel.configuration = make_configuration(config);
-    kernel.threads = config.threads();
-    kernel.shared_bytes = config.shared_bytes();
+    PlannedKernel kernel = expert_kernel(family_, plan_.target, tokens_, config, config.phases());
     kernel.blocks_per_sm = blocks_per_sm;
-    kernel.phases = config.phases();
-    kernel.starts_early = true;
-    kernel.arguments = {KernelArgument::kParameters, KernelArgument::kSchedule};
     return kernel;
   }
 

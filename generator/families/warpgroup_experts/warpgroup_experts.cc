@@ -26,6 +26,7 @@ using device::WarpgroupExpertsConfig;
 
 constexpr Path kPath = Path::kHopper;
 constexpr std::int64_t kFewestRows = 9;  // of a GEMM with wgmma
+// Of more a lane of the choice has more than 16 logits, whose scores spill in 96 registers.
 constexpr std::int64_t kMostRoutedExperts = 512;
 
 const GemmFamily& warpgroups() { return dynamic_cast<const GemmFamily&>(*warpgroup_family()); }
@@ -161,20 +162,12 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
     config.layer = expert_layer(plan, gate_up.tile_m, true);
     config.gate_up = gate_up;
     config.down = down;
-    // Nothing but the second product's weights can be fetched before the launch ahead has ended.
+    // Nothing but the second product's weights can be fetched before the previous launch has ended.
     config.gate_up.stages_ahead = 1;
     config.down.stages_ahead = down.stages;
     config.gate_up_shape = gate_up.shape;
     config.down_shape = down.shape;
-    PlannedKernel kernel;
-    kernel.family = this;
-    kernel.size_min = tokens.min;
-    kernel.size_max = tokens.max;
-    kernel.configuration = make_configuration(config);
-    kernel.threads = config.threads();
-    kernel.shared_bytes = config.shared_bytes();
-    kernel.phases = config.layer.phases();
-    kernel.starts_early = true;
+    PlannedKernel kernel = expert_kernel(*this, plan.target, tokens, config, config.layer.phases());
     kernel.box_tokens = device::box_rows(config.gate_up.tile_m);
     kernel.arguments = {KernelArgument::kTokenMap, KernelArgument::kParameters,
                         KernelArgument::kSchedule};
