@@ -10,7 +10,6 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/shared_memory.h"
-#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
