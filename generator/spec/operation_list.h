@@ -17,7 +17,7 @@
   OPERATION(kv_append) FAMILY(kv_append)                                                            \
   OPERATION(decode_attention) FAMILY(decode_attention)                                              \
   OPERATION(row_transform) FAMILY(row_transform)                                                    \
-  OPERATION(moe) FAMILY(experts) FAMILY(warpgroup_experts) FAMILY(few_experts)
+  OPERATION(moe) FAMILY(experts) FAMILY(warpgroup_experts) FAMILY(few_experts) FAMILY(stream_experts)
 // clang-format on
 
 #endif  // HEDDLE_GENERATOR_SPEC_OPERATION_LIST_H_

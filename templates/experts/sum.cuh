@@ -12,7 +12,8 @@
 
 namespace heddle {
 
-template <class Config>
+// Results: where the second product's outputs are, [rows][hidden], and which row is an assignment's.
+template <class Config, class Results = MoeWorkspace<Config>>
 struct ExpertSum {
   using Value = typename Config::Value;
   static constexpr ExpertLayer kLayer = Config::value.layer;
@@ -26,13 +27,14 @@ struct ExpertSum {
   static constexpr int kAtOnce = kTopK < 8 ? kTopK : 8;
 
   const MoeParameters& layer;
-  MoeWorkspace<Config> workspace;
+  Results results;
 
   // Rows and weights are there before the second product has ended (phases.cuh).
   __device__ __forceinline__ void run() const {
     const i64 units = static_cast<i64>(layer.tokens) * kParts;
+    // Few units are in as many blocks.
     const i64 stride = static_cast<i64>(gridDim.x) * kWarps;
-    i64 unit = static_cast<i64>(blockIdx.x) * kWarps + threadIdx.x / 32;
+    i64 unit = static_cast<i64>(threadIdx.x) / 32 * gridDim.x + blockIdx.x;
     Choice next;
     if (unit < units) next = choice_of(unit);
     wait_for_predecessor();
@@ -57,7 +59,7 @@ struct ExpertSum {
     Choice choice;
     if (lane() < kTopK) {
       const i64 assignment = unit / kParts * kTopK + lane();
-      choice.row = static_cast<int>(load_global_4_l2(workspace.rows() + assignment));
+      choice.row = results.row_of(assignment);
       if (!kLayer.weighs_input) {
         choice.weight = load_global_4_l2(layer.routing_weights + assignment);
       }
@@ -80,7 +82,7 @@ struct ExpertSum {
         rows[i] = begin + i < kTopK
                       ? static_cast<int>(broadcast(static_cast<u32>(own.row), begin + i))
                       : -1;
-        const u8* const row = workspace.outputs() + 4 * (rows[i] * kHidden + column);
+        const u8* const row = results.outputs() + 4 * (rows[i] * kHidden + column);
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
           values[i][group] = kNothing;

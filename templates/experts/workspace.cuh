@@ -41,6 +41,9 @@ struct MoeWorkspace {
     return at<u8>(kLayer.outputs_offset(tokens));
   }
 
+  __device__ __forceinline__ int row_of(i64 assignment) const {
+    return static_cast<int>(load_global_4_l2(rows() + assignment));
+  }
   __device__ __forceinline__ int assignment_of(int row) const {
     return static_cast<int>(load_global_4_l2(assignments() + row));
   }

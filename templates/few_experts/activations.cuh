@@ -12,9 +12,9 @@ template <class Product>
 struct FewActivations {
   using Adder = FewAdder<Product>;
   using Factors = typename Adder::Factors;
-  using Units = FewUnits<Product>;
+  using Units = typename Product::Units;
   using S = typename Product::S;
-  using Middle = FewMiddle<Product>;
+  using Middle = typename Product::Middle;
   static constexpr StreamConfig kStream = Product::kStream;
   static constexpr Activation kActivation = kStream.epilogue.activation;
   static constexpr bool kGated = kStream.epilogue.gated;
@@ -24,17 +24,13 @@ struct FewActivations {
 
   __device__ __forceinline__ void run(int experts) const {
     adder.run(experts, [&](const Units& unit, const Factors& factors, int slot, u32 parity) {
-      add(unit, factors, slot, parity);
+      finish(unit, factors, adder.take(slot, parity).sum);
     });
   }
 
- private:
-  __device__ __forceinline__ void add(const Units& unit, const Factors& factors, int slot,
-                                      u32 parity) const {
-    mbarrier_wait(adder.memory.full_barrier(slot), parity);
-    typename Adder::Sum sum = {};
-    Adder::Vectors::add(adder.memory.sums(slot, 0), Product::kParts, adder.lane, sum);
-    mbarrier_arrive(adder.memory.free_barrier(slot));
+  // A lane's part of a unit's sums.
+  __device__ __forceinline__ void finish(const Units& unit, const Factors& factors,
+                                         const typename Adder::Sum& sum) const {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
       // Of tokens 2t and 2t + 1.
@@ -63,6 +59,8 @@ struct FewActivations {
       if (unit.place == kStream.shape.row_blocks - 1) clear_pads(unit.expert);
     }
   }
+
+ private:
 
   // Columns `first` + g of tokens 2t and 2t + 1: lanes of g and g + 1 make pairs of columns, the
   // first one of token 2t, the other of token 2t + 1.

@@ -19,6 +19,7 @@ struct FewAdder {
   using S = typename Product::S;
   using Vectors = StreamSumVectors<Gemm>;
   using Sum = StreamSum<Gemm>;
+  using Units = typename Product::Units;
   static constexpr StreamConfig kStream = Product::kStream;
   static constexpr int kTiles = S::kTokenTiles;
   static constexpr bool kGated = kStream.epilogue.gated;
@@ -33,7 +34,7 @@ struct FewAdder {
   static_assert(kStream.shape.n % 16 == 0, "row blocks are whole");
   static_assert(kBiasBytes == 0 || kBiasBytes == 2, "the bias has the type of X");
 
-  FewMemory<Product> memory;
+  typename Product::Memory memory;
   const u8* weights;
   const u8* bias;
   int adder;  // of Product::kAdders
@@ -71,27 +72,29 @@ struct FewAdder {
     int assignment[kTiles][2];  // -1: it has not
     float weight[kTiles][2];
   };
+  struct AddedSum {
+    Sum sum = {};
+  };
   struct Factors {
     OfTokens tokens;
     OfRows rows[Product::kRows];
   };
 
   // Units from one that the warp is told of to the next.
-  static constexpr int kStep = Product::kIsDown ? 1 : Product::kAdders;
+  static constexpr int kStep = Product::kHasTotals ? 1 : Product::kAdders;
 
-  // Calls add(unit, factors, slot, parity). The warps share units: of the first product each is
-  // told of every so many, of the second one of all, but has_totals_of() some of them alone. There
-  // the places of a unit's sums do not follow from who adds it, and a warp that waited for every
+  // Calls add(unit, factors, slot, parity). The warps share units: each is told of every so many,
+  // or with totals of all, but has_totals_of() some of them alone. There the places of a unit's sums do not follow from who adds it, and a warp that waited for every
   // other phase of a barrier could not tell it from the one before the last.
   template <class Add>
   __device__ __forceinline__ void run(int experts, const Add& add) const {
     prefetch(experts);
-    int number = Product::kIsDown ? 0 : adder;  // among the block's units
-    FewUnits<Product> units(number, kStep);
+    int number = Product::kHasTotals ? 0 : adder;  // among the block's units
+    Units units(memory, number, kStep);
     Factors factors = factors_of(units, experts);
 #pragma unroll 1
     while (units.expert < experts) {
-      const FewUnits<Product> unit = units;
+      const Units unit = units;
       const Factors of_unit = factors;
       const int turn = number / Product::kGroups;
       const int slot = number % Product::kGroups + turn % 2 * Product::kGroups;
@@ -101,17 +104,26 @@ struct FewAdder {
       add(unit, of_unit, slot, turn / 2 & 1);
     }
   }
+  // Adds up what the warps have put into a slot, of which no other warp reads it, and frees it.
+  __device__ __forceinline__ AddedSum take(int slot, u32 parity) const {
+    mbarrier_wait(memory.full_barrier(slot), parity);
+    AddedSum added;
+    Vectors::add(memory.sums(slot, 0), Product::kParts, lane, added.sum);
+    mbarrier_arrive(memory.free_barrier(slot));
+    return added;
+  }
   // Whether the warp has the totals of the unit's row blocks.
-  __device__ __forceinline__ bool has_totals_of(const FewUnits<Product>& unit) const {
-    return !Product::kIsDown || unit.place % Product::kAdders == adder;
+  __device__ __forceinline__ bool has_totals_of(const Units& unit) const {
+    if constexpr (!Product::kHasTotals) return true;
+    return unit.place % max_of(Product::kAdders, 1) == adder;
   }
   // Warps that must have seen a unit's sums before their slot is free.
-  static constexpr int kReaders = Product::kIsDown ? Product::kAdders : 1;
-  static_assert(Product::kIsDown || Product::kSlots % Product::kAdders == 0,
+  static constexpr int kReaders = Product::kHasTotals ? Product::kAdders : 1;
+  static_assert(Product::kHasTotals || Product::kSlots % max_of(Product::kAdders, 1) == 0,
                 "each slot is of one warp");
 
- private:
-  __device__ __forceinline__ Factors factors_of(const FewUnits<Product>& units, int experts) const {
+  // What a unit's sums are multiplied by, and what is added.
+  __device__ __forceinline__ Factors factors_of(const Units& units, int experts) const {
     Factors factors{};
     if (units.expert >= experts || !has_sums() || !has_totals_of(units)) return factors;
 #pragma unroll
@@ -142,6 +154,7 @@ struct FewAdder {
     return factors;
   }
 
+ private:
   // Bytes to the bias of a row block's first row, and from there to that of row 8.
   static __device__ __forceinline__ i64 bias_offset(i64 expert, int row_block) {
     return expert * kExpertBiasBytes + static_cast<i64>(row_block) * (kGated ? 8 : 16) * kBiasBytes;
@@ -184,7 +197,7 @@ struct FewAdder {
   __device__ __forceinline__ void prefetch(int experts) const {
     if constexpr (kBiasBytes != 0 || kHasChannels) {
       const int first = lane + 32 * adder;
-      for (FewUnits<Product> units(first, 32 * Product::kAdders); units.expert < experts;
+      for (Units units(memory, first, 32 * Product::kAdders); units.expert < experts;
            units.next()) {
         const i64 expert = load_shared_4(memory.expert(units.expert));
         for (int row = 0; row < units.rows(); ++row) {

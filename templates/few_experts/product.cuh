@@ -11,7 +11,15 @@
 
 namespace heddle {
 
-// GemmConfig: the product's configuration as that of a stream.
+template <class Product>
+struct FewMemory;
+template <class Product>
+struct FewUnits;
+template <class Product>
+struct FewMiddle;
+
+// GemmConfig: the product's configuration as that of a stream. What rings, warps and those that add
+// (ring.cuh, warp.cuh, adder.cuh, activations.cuh) ask a product for, stream_experts/ has, too.
 template <class LayerConfig, class GemmConfig, class DecodeWeights, bool kIsSecond>
 struct FewProduct {
   using Config = LayerConfig;
@@ -20,7 +28,12 @@ struct FewProduct {
   static constexpr FewExpertsConfig kConfig = Config::value;
   static constexpr ExpertLayer kLayer = kConfig.layer;
   static constexpr StreamConfig kStream = Gemm::value;
+  using Memory = FewMemory<FewProduct>;
+  using Units = FewUnits<FewProduct>;
+  using Middle = FewMiddle<FewProduct>;
   static constexpr bool kIsDown = kIsSecond;
+  // Each warp that adds has totals of its own row blocks, over all experts.
+  static constexpr bool kHasTotals = kIsDown;
   static constexpr FewShares kShares = kIsDown ? kConfig.down_shares : kConfig.gate_up_shares;
   static constexpr FewPlaces kPlaces = kIsDown ? kConfig.down_places() : kConfig.gate_up_places();
   static constexpr i64 kExpertBytes = kIsDown ? kLayer.down_bytes : kLayer.gate_up_bytes;
@@ -34,6 +47,8 @@ struct FewProduct {
   static constexpr int kRows = kShares.rows;
   static constexpr int kSlots = kConfig.slots(kShares);
   static constexpr int kTokens = kStream.tokens;
+  static constexpr int kTokenRowBytes = kConfig.token_row_bytes();
+  static constexpr int kMostExperts = kConfig.most_experts();
   static constexpr int kClusters = kConfig.clusters();  // of the second product
   static constexpr int kSplitK = kStream.split_k;
   static constexpr int kMeetings = kIsDown ? kConfig.meetings() : 0;
@@ -46,7 +61,7 @@ struct FewProduct {
 
 template <class Product>
 struct FewMemory {
-  static constexpr FewPlaces kPlaces = Product::kPlaces;
+  static constexpr auto kPlaces = Product::kPlaces;
   static constexpr int kStages = Product::kStream.stages;
   static constexpr int kSumBytes = Product::S::kSumBytes;
   static constexpr int kStageBytes = Product::kRows * Product::S::kStageBytes;
@@ -75,13 +90,13 @@ struct FewMemory {
   }
   // The routing weight of that assignment, with kWeighs.
   __device__ __forceinline__ u32 weight(int i, int token) const {
-    return choice(Product::kConfig.most_experts() + i, token);
+    return choice(Product::kMostExperts + i, token);
   }
   __device__ __forceinline__ u32 rank(int local) const {
     return shared + kPlaces.ranks + 4 * local;
   }
   __device__ __forceinline__ u32 token_row(int token) const {
-    return shared + kPlaces.tokens + token * Product::kConfig.token_row_bytes();
+    return shared + kPlaces.tokens + token * Product::kTokenRowBytes;
   }
   // Where the first warp of a group puts the sums of one of its row blocks; the others follow.
   __device__ __forceinline__ u32 sums(int slot, int row) const {
@@ -115,7 +130,8 @@ struct FewUnits {
   int own;  // row blocks of the cluster
 
   // `every`: how many of the block's units go from one to the next.
-  __device__ __forceinline__ FewUnits(int first, int every) : expert(0) {
+  __device__ __forceinline__ FewUnits(FewMemory<Product> /*memory*/, int first, int every)
+      : expert(0) {
     const int block = static_cast<int>(blockIdx.x);
     if constexpr (Product::kIsDown) {
       own = (Product::kStream.shape.row_blocks - cluster() + Product::kClusters - 1) /

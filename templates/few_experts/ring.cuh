@@ -15,11 +15,11 @@ struct FewRing {
   static constexpr i64 kRowBytes =
       static_cast<i64>(kStream.shape.chunks) * kStream.weights.chunk_bytes;
 
-  FewMemory<Product> memory;
+  typename Product::Memory memory;
   const u8* weights;
   int warp;
   Range chunks;
-  FewUnits<Product> units;  // the first is that of the next stage
+  typename Product::Units units;  // the first is that of the next stage
   int experts = 0;
   u64 policy = policy_read_once();
   int next_chunk = 0;

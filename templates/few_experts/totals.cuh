@@ -13,7 +13,7 @@ template <class Product>
 struct FewTotals {
   using Adder = FewAdder<Product>;
   using Factors = typename Adder::Factors;
-  using Units = FewUnits<Product>;
+  using Units = typename Product::Units;
   using Value = typename Product::Config::Value;
   using Gemm = typename Product::Gemm;
   using S = typename Product::S;
@@ -39,7 +39,7 @@ struct FewTotals {
   }
 
   __device__ __forceinline__ void run(int experts) const {
-    const int own = Units(0, 1).own;
+    const int own = Units(memory(), 0, 1).own;
     const Sum nothing = {};
     for (int i = first_own(); i < own; i = next_own(i)) {
       Vectors::put(memory().totals(i), lane(), nothing);

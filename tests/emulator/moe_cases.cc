@@ -251,6 +251,39 @@ std::vector<MoeCase> make_moe_few_cases() {
   return cases;
 }
 
+std::vector<MoeCase> make_moe_stream_cases() {
+  using enum DType;
+  std::vector<MoeCase> cases = cases_of("stream_experts", "Stream");
+  const auto add = [&](std::string name, const MoeSpec& spec, std::string label_part,
+                       int sm_count) -> MoeCase& {
+    cases.push_back({std::move(name), spec, "stream_experts", std::move(label_part), sm_count});
+    return cases.back();
+  };
+  // Several warps share K, the last of which has fewer chunks than a stage.
+  const MoeSpec long_rows =
+      layer({.hidden = 416, .intermediate = 1184, .experts = 4, .top_k = 2, .tokens_max = 6}, kFp16,
+            4, 32, ZeroPoint::kInt);
+  add("LongRowsStream", long_rows, "8 rows", 3).spec.epilogue.bias = true;
+  add("LongRowsOf16Stream", long_rows, "16 rows", 4).spec.epilogue.residual = true;
+  // Blocks with parts of many tiles, among them experts without rows, with one and with several
+  // tiles; and groups of warps that have nothing of some of them.
+  for (const auto& [rows, dtype] : {std::pair("8 rows", kBf16), std::pair("16 rows", kFp16)}) {
+    MoeSpec uneven = layer({.hidden = 64, .intermediate = 32, .experts = 9, .top_k = 1}, dtype, 4,
+                           32, ZeroPoint::kNone);
+    uneven.epilogue.bias = true;
+    MoeCase& one = add(fmt::format("Uneven{}Stream", dtype == kBf16 ? 8 : 16), uneven, rows, 2);
+    one.expert_tokens = {1, 0, 7, 8, 9, 16, 17, 2, 3};
+    one.spec.shape.tokens_min = one.spec.shape.tokens_max =
+        std::accumulate(one.expert_tokens.begin(), one.expert_tokens.end(), std::int64_t{0});
+  }
+  // Shared memory holds the rows of one tile.
+  add("OneBufferStream",
+      layer({.hidden = 4096, .intermediate = 32, .experts = 3, .top_k = 1, .tokens_max = 30}, kFp16,
+            4, 32, ZeroPoint::kNone),
+      "buffers 1", 2);
+  return cases;
+}
+
 }  // namespace
 
 Plan MoeCase::plan() const {
@@ -290,11 +323,17 @@ const std::vector<MoeCase>& moe_few_cases() {
   return cases;
 }
 
+const std::vector<MoeCase>& moe_stream_cases() {
+  static const std::vector<MoeCase> cases = make_moe_stream_cases();
+  return cases;
+}
+
 const std::vector<MoeCase>& all_moe_cases() {
   static const std::vector<MoeCase> cases = [] {
     std::vector<MoeCase> all = moe_cases();
     all.insert(all.end(), moe_wgmma_cases().begin(), moe_wgmma_cases().end());
     all.insert(all.end(), moe_few_cases().begin(), moe_few_cases().end());
+    all.insert(all.end(), moe_stream_cases().begin(), moe_stream_cases().end());
     return all;
   }();
   return cases;

@@ -24,10 +24,11 @@ struct MoeCase {
   Plan plan() const;
 };
 
-// With kernels of mma.sync, of wgmma, and for few tokens; all of them, in this order.
+// With kernels of mma.sync, of wgmma, for few tokens, and by streams; all of them, in this order.
 const std::vector<MoeCase>& moe_cases();
 const std::vector<MoeCase>& moe_wgmma_cases();
 const std::vector<MoeCase>& moe_few_cases();
+const std::vector<MoeCase>& moe_stream_cases();
 const std::vector<MoeCase>& all_moe_cases();
 
 }  // namespace heddle

@@ -22,6 +22,9 @@ extern const std::vector<MoeByWgmmaOnCpu*> moe_wgmma_kernels;
 // In the order of moe_few_cases().
 extern const std::vector<MoeOnCpu*> moe_few_kernels;
 
+// In the order of moe_stream_cases().
+extern const std::vector<MoeOnCpu*> moe_stream_kernels;
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TESTS_EMULATOR_MOE_KERNELS_H_

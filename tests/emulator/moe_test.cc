@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 #include "config/workspace.h"
 #include "experts/config.h"
@@ -148,7 +149,8 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
     const auto choices = static_cast<std::size_t>(4 * layer.assignments(tokens));
     memory.settle(parameters.ids, choices);
     memory.settle(parameters.routing_weights, choices);
-    if (kernel.family->name() == "few_experts") return;
+    const std::string_view family = kernel.family->name();
+    if (family == "few_experts" || family == "stream_experts") return;
     const auto begin = layer.tiles_offset(tokens);
     const auto end = layer.gathered_offset(tokens);
     memory.settle(parameters.workspace + begin, static_cast<std::size_t>(end - begin));
@@ -180,6 +182,8 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
     const std::size_t by_mma = moe_kernels.size();
     const std::size_t few = by_mma + moe_wgmma_kernels.size();
     if (GetParam() < by_mma) return moe_kernels[GetParam()](parameters, schedule);
+    const std::size_t stream = few + moe_few_kernels.size();
+    if (GetParam() >= stream) return moe_stream_kernels[GetParam() - stream](parameters, schedule);
     if (GetParam() >= few) return moe_few_kernels[GetParam() - few](parameters, schedule);
     const PlannedKernel& kernel = plan_.kernels.front();
     const MoeRows rows = moe_rows(kernel, args.tokens, schedule);

@@ -30,6 +30,7 @@ MADE_OF = {
     "experts": {"tiles"},
     "warpgroup_experts": {"experts", "warpgroup"},
     "few_experts": {"experts", "stream"},
+    "stream_experts": {"experts", "stream"},
 }
 
 # A family in the folder of another, of which it has the template.

@@ -8,6 +8,7 @@
 
 #include "generator/decode/decode_text.h"
 #include "generator/decode/requests.h"
+#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/kernel_name.h"
 #include "generator/families/shared_memory.h"
@@ -84,6 +85,13 @@ KernelText layer_text(const Family& family, const PlannedKernel& kernel,
       family.name());
   text.parameter_type = "MoeParameters";
   return text;
+}
+
+std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec) {
+  std::string text = fmt::format(
+      "struct {} {{\n  static constexpr StreamConfig value = Config::value.{};\n", name, member);
+  for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
+  return text + "  using Products = StreamHalfProducts<Value>;\n  using Sums = FloatSums;\n};\n";
 }
 
 void ExpertsFamily::prepare(Plan& plan) const {
@@ -175,10 +183,9 @@ std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spe
 }
 
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const ExpertLayer& layer,
-                           const ProductLaunch& gate_up, const ProductLaunch& down,
+                           MoePhase phase, const ProductLaunch& gate_up, const ProductLaunch& down,
                            const LaunchSize& size) noexcept {
   const std::int64_t tokens = size.size;
-  const MoePhase phase = layer.phase(size.phase);
   const std::int64_t resident = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
   // `warps` warps of work.
   const auto blocks_for = [&](std::int64_t warps) {
@@ -209,7 +216,9 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
       shared_bytes = down.shared_bytes;
       break;
     case MoePhase::kSum:
-      blocks = blocks_for(tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)));
+      // One block of each SM, even if a few had room for all warps.
+      blocks = std::min(resident,
+                        tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)));
       break;
   }
   KernelLaunch launch;

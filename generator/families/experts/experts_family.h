@@ -100,6 +100,9 @@ class ExpertsFamilyOf : public ExpertsFamily {
                                    const Product& config) const = 0;
 };
 
+// ExpertsFamilyOf::product_text() of a product by streams: a StreamConfig.
+std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec);
+
 // A kernel with this configuration, as all families of experts launch theirs; Config has threads()
 // and shared_bytes().
 template <class Config>
@@ -134,11 +137,11 @@ struct ProductLaunch {
   std::int64_t row_sets;  // tiles that hold all rows of an expert's weights
   int shared_bytes;
 };
-// The launch of a phase, size.phase in the layer's order, which the kernel is told by `schedule`.
-// Allocates nothing.
+// The launch of a phase, which the kernel is told by `schedule`. Allocates nothing.
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel,
-                           const device::ExpertLayer& layer, const ProductLaunch& gate_up,
-                           const ProductLaunch& down, const LaunchSize& size) noexcept;
+                           const device::ExpertLayer& layer, device::MoePhase phase,
+                           const ProductLaunch& gate_up, const ProductLaunch& down,
+                           const LaunchSize& size) noexcept;
 
 }  // namespace heddle
 

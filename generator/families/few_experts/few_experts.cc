@@ -125,10 +125,7 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
   std::string_view template_path() const noexcept override { return "few_experts/few_experts.cuh"; }
   std::string product_text(const char* name, const char* member, const GemmSpec& spec,
                            const StreamConfig& /*config*/) const override {
-    std::string text = fmt::format(
-        "struct {} {{\n  static constexpr StreamConfig value = Config::value.{};\n", name, member);
-    for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
-    return text + "  using Products = StreamHalfProducts<Value>;\n  using Sums = FloatSums;\n};\n";
+    return stream_product_text(name, member, spec);
   }
 };
 

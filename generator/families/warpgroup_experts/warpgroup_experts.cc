@@ -115,7 +115,7 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
-    return expert_launch(plan, kernel, c.layer,
+    return expert_launch(plan, kernel, c.layer, c.layer.phase(size.phase),
                          {ceil_div(c.gate_up_shape.n, c.gate_up.tile_n), c.gate_up.shared_bytes()},
                          {ceil_div(c.down_shape.n, c.down.tile_n), c.down.shared_bytes()}, size);
   }

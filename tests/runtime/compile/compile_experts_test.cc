@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "generator/families/configuration.h"
 #include "generator/families/family.h"
+#include "stream_experts/config.h"
 #include "tests/plain_weight.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/compile/compile_check.h"
@@ -143,6 +145,31 @@ TEST_P(CompileFewExperts, WithoutSpills) {
   expect_no_spills(sources, target);
 }
 
+// Those of experts with few rows, with tiles of 8 and of 16 rows, by turns with warps that add and
+// without them.
+class CompileStreamExperts : public testing::TestWithParam<int> {};
+TEST_P(CompileStreamExperts, WithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  std::vector<Source> sources;
+  auto turn = static_cast<std::size_t>(GetParam());
+  for (const MoeSpec& spec : every_layer()) {
+    const Plan plan = resolve(Spec::from_moe(spec), target);
+    const bool has_adders = turn % 4 < 2;
+    const int rows = turn++ % 2 == 0 ? 8 : 16;
+    const auto is_wanted = [&](const PlannedKernel& kernel) {
+      if (kernel.family->name() != "stream_experts") return false;
+      const auto& c = config_of<device::StreamExpertsConfig>(kernel);
+      return c.layer.tile_rows == rows && (c.adders() > 0) == has_adders;
+    };
+    const std::int64_t tokens = rows * spec.shape.experts / spec.shape.top_k;
+    if (auto kernel = fastest_kernel(plan, {tokens, tokens}, is_wanted)) {
+      sources.push_back(candidate_source(plan, {*std::move(kernel)}, turn));
+    }
+  }
+  EXPECT_FALSE(sources.empty());
+  expect_no_spills(sources, target);
+}
+
 std::vector<int> archs_from(int first) {
   std::vector<int> archs = compiled_archs();
   std::erase_if(archs, [first](int arch) { return arch < first; });
@@ -155,6 +182,7 @@ std::string arch_name(const testing::TestParamInfo<int>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Archs, CompileExperts, testing::ValuesIn(archs_from(80)), arch_name);
 INSTANTIATE_TEST_SUITE_P(Archs, CompileFewExperts, testing::ValuesIn(archs_from(90)), arch_name);
+INSTANTIATE_TEST_SUITE_P(Archs, CompileStreamExperts, testing::ValuesIn(archs_from(90)), arch_name);
 
 }  // namespace
 }  // namespace heddle
