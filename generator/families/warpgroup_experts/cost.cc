@@ -19,7 +19,10 @@ using device::WarpgroupConfig;
 constexpr std::string_view kInTheWay = "in_the_way";  // of a GEMM's costs
 
 // Behind the costs of a GEMM.
-enum OwnCost { kPhase, kProducts, kEnd, kMeeting, kBoxBytes, kMoved };
+enum OwnCost { kPhase, kProducts, kEnd, kMeeting, kBoxBytes, kMoved, kWide };
+
+// From so many rows of a tile on kWide counts.
+constexpr int kWideRows = 64;
 
 // One of the two products, whose tiles take as long as their rows make them.
 class ProductCost {
@@ -57,9 +60,10 @@ class ProductCost {
   // Clocks of a tile, of those with every number of rows.
   double mean_tile(const ExpertLoad& load) const {
     const device::TileWidths widths{config_.tile_m};
+    const double wide = config_.tile_m < kWideRows ? 1 : own_[kWide];
     double clocks = 0;
     for (int width = widths.fewest(), rows = 1; rows <= config_.tile_m; width += widths.step()) {
-      const double products = own_[kProducts] * products_of_width(width);
+      const double products = own_[kProducts] * wide * products_of_width(width);
       for (; rows <= width; ++rows) {
         const double share = load.tiles_with[static_cast<std::size_t>(rows)] / load.tiles;
         clocks += share * (products + boxes_of(rows));
@@ -117,6 +121,10 @@ const std::vector<CostParameter>& warpgroup_experts_cost_parameters() {
                    77});
     all.push_back(
         {"moved", "ratio", "of the time of what passes through memory to that of reading it", 1.0});
+    all.push_back({"wide", "ratio",
+                   "of the time of products of tiles of 64 rows and more, which keep fewer stages of "
+                   "weights on their way, to that of narrower ones",
+                   1.12});
     return all;
   }();
   return parameters;
