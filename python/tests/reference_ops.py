@@ -81,6 +81,46 @@ def gemm(x, weights, spec, bias=None, residual=None, pre_scale=None, permutation
     return y.to(DTYPES[given.get("output", given["activation"])["dtype"]])
 
 
+def moe(x, gate_up, down, ids, weights, spec, gate_up_bias=None, down_bias=None, residual=None,
+        logits=None, correction_bias=None, expert_scales=None):
+    """One expert after the other, in FP32; between the products values have X's type."""
+    given = fields(spec, "moe")
+    shape, routing, epilogue = given["shape"], given["routing"], given["epilogue"]
+    assert (routing["weight"], correction_bias, expert_scales) == ("output", None, None)
+    if logits is not None:
+        assert (routing["scores"], routing["groups"], ids, weights) == ("softmax", 1, None, None)
+        assert logits.dtype == DTYPES[routing["logits_dtype"]]
+        weights, ids = logits.float().softmax(-1).topk(shape["top_k"])
+        if routing["renormalize"]:
+            weights = weights / weights.sum(-1, keepdim=True)
+    assert ids.shape == weights.shape == (len(x), shape["top_k"])
+    y = torch.zeros(x.shape) if residual is None else residual.float()
+    gemms = [gemm.canonical_json() for gemm in heddle.moe_gemms(spec)]
+    for of_weights, gemm in zip((gate_up, down), gemms, strict=True):
+        if of_weights not in decoded:
+            decoded[of_weights] = [weights_of(gemm, packed) for packed in of_weights]
+    for expert in range(shape["experts"]):
+        tokens, places = (ids == expert).nonzero(as_tuple=True)
+        inner = x[tokens].float() @ decoded[gate_up][expert].T
+        inner += 0 if gate_up_bias is None else gate_up_bias[expert].float()
+        inner = expert_activation(inner, epilogue).to(x.dtype).float()
+        made = inner @ decoded[down][expert].T
+        made += 0 if down_bias is None else down_bias[expert].float()
+        y.index_add_(0, tokens, made * weights[tokens, places, None].float())
+    return y.to(x.dtype)
+
+
+def expert_activation(x, epilogue):
+    if not epilogue.get("gated"):
+        return ACTIVATIONS[epilogue["activation"]](x)
+    gate, up = x.chunk(2, -1)
+    if epilogue["activation"] == "clamped_swiglu":
+        gate, up = gate.clamp(max=epilogue["limit"]), up.clamp(-epilogue["limit"],
+                                                                epilogue["limit"])
+        return (up + 1) * gate * torch.sigmoid(1.702 * gate)
+    return ACTIVATIONS[epilogue["activation"]](gate) * up
+
+
 def row_transform(x, spec, residual=None, weight=None, bias=None):
     given = fields(spec, "row_transform")
     if residual is not None:
@@ -193,7 +233,8 @@ def append(q, k, v, lengths, spec, k_codes, v_codes, k_scales, v_scales, _k_resi
 
 
 def attention(q, lengths, spec, k_codes, v_codes, k_scales, v_scales, _k_residual, _v_residual,
-              _k_given, _v_given, table, *_):
+              _k_given, _v_given, table, _slots, _pages, _page_tokens, _slot_count, _slopes=None,
+              sink_logits=None):
     given = fields(spec, "decode_attention")
     page, group = given["kv"]["page_size"], given["shape"]["heads"] // given["shape"]["kv_heads"]
     out = torch.zeros_like(q)
@@ -217,7 +258,11 @@ def attention(q, lengths, spec, k_codes, v_codes, k_scales, v_scales, _k_residua
         if given["window"]:
             visible &= distance < given["window"]
         logits = logits.masked_fill(~visible[:, None], float("-inf"))
-        made = torch.einsum("qht,thd->qhd", logits.softmax(-1),
+        assert given["sink_logits"] == (sink_logits is not None)
+        if sink_logits is not None:
+            sinks = sink_logits[None, :, None].expand(len(logits), -1, 1)
+            logits = torch.cat([logits, sinks], -1)
+        made = torch.einsum("qht,thd->qhd", logits.softmax(-1)[..., :count],
                             values("v", (v_codes, v_scales), count, i))
         out[i] = made.nan_to_num().to(q.dtype)
     return [out]
@@ -227,7 +272,8 @@ def install():
     """Operators on host memory compute from here on; returns what keeps them."""
     library = torch.library.Library("heddle", "IMPL")
     for name, function in (
-            ("gemm", gemm), ("row_transform", row_transform), ("kv_append_query", append),
-            ("kv_append", functools.partial(append, None)), ("decode_attention", attention)):
+            ("gemm", gemm), ("moe", moe), ("row_transform", row_transform),
+            ("kv_append_query", append), ("kv_append", functools.partial(append, None)),
+            ("decode_attention", attention)):
         library.impl(name, function, "CPU", allow_override=True)
     return library

@@ -22,6 +22,10 @@ MODELS = {
     "gemma2": {"sliding_window": 96, "query_pre_attn_scalar": 100, "tie_word_embeddings": True,
                "attn_implementation": "eager"},
     "phi3": {"sliding_window": None, "original_max_position_embeddings": 1024},
+    "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
+    "qwen3_moe": {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 256},
+    "gpt_oss": {"num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 20,
+                "attn_implementation": "eager"},
 }
 
 
@@ -30,12 +34,17 @@ def plain(model_type, seed=0, **changes):
     torch.manual_seed(seed)
     config = AutoConfig.for_model(model_type, **{**SIZES, **MODELS[model_type], **changes})
     model = AutoModelForCausalLM.from_config(
-        config, dtype=torch.float32,
+        config, dtype=torch.float32, experts_implementation="eager",
         attn_implementation=MODELS[model_type].get("attn_implementation", "sdpa")).eval()
     for name, tensor in model.named_parameters():
         noise = torch.randn_like(tensor)
         if name.endswith("norm.weight") or "layernorm" in name:
             tensor.data = (noise * 0.1 + (0 if model_type == "gemma2" else 1)).half().float()
+        elif tensor.dim() == 3:  # experts, of gpt-oss [E, K, N]
+            k = tensor.shape[1 if model_type == "gpt_oss" else 2]
+            tensor.data = (noise * 1.5 / k ** 0.5).half().float()
+        elif name.endswith(("gate.weight", "router.weight")):
+            tensor.data = (noise * 3 / tensor.shape[1] ** 0.5).half().float()
         elif tensor.dim() == 2 and "embed" not in name:
             tensor.data = (noise * 1.5 / tensor.shape[1] ** 0.5).half().float()
         else:
@@ -188,7 +197,6 @@ FORMATS = {
 def write(model, folder, name, dtype=torch.float16):
     """Writes a checkpoint in the format `name` ("plain": 16 bits). From here on the model computes
     with the weights that it stands for."""
-    folder.mkdir(parents=True, exist_ok=True)
     inner = linears(model)
     tensors = {key: value.to(dtype) for key, value in model.state_dict().items()
                if not (key == "lm_head.weight" and model.config.tie_word_embeddings)}
@@ -201,13 +209,19 @@ def write(model, folder, name, dtype=torch.float16):
     for key, value in model.state_dict().items():
         if name == "plain" or key.removesuffix(".weight") not in inner:
             value.copy_(value.to(dtype))
+    return save(model, folder, tensors, dtype, None if name == "plain" else FORMATS[name][1])
+
+
+def save(model, folder, tensors, dtype, quantization):
+    """Tensors, and the model's config with a quantization_config."""
+    folder.mkdir(parents=True, exist_ok=True)
     safetensors.torch.save_file({k: v.contiguous() for k, v in tensors.items()},
                                 folder / "model.safetensors", {"format": "pt"})
     config = json.loads(model.config.to_json_string(use_diff=False))
     config.update(architectures=[type(model).__name__], dtype=str(dtype).split(".")[1],
                   torch_dtype=str(dtype).split(".")[1])
-    if name != "plain":
-        config["quantization_config"] = FORMATS[name][1]
+    if quantization is not None:
+        config["quantization_config"] = quantization
     (folder / "config.json").write_text(json.dumps(config))
     return folder
 

@@ -83,6 +83,55 @@ def test_logits_and_greedy_tokens(hx, tmp_path, model_type, name):
     assert same_or_close(model, greedy, wanted)
 
 
+@pytest.mark.parametrize(("model_type", "name"), [
+    ("mixtral", "awq"), ("mixtral", "fp8"), ("mixtral", "nvfp4"), ("qwen3_moe", "gptq"),
+    ("qwen3_moe", "compressed-tensors"), ("gpt_oss", "mxfp4")])
+def test_experts(hx, tmp_path, model_type, name):
+    """Tokens whose routers' choices are not those of rounding."""
+    import small_experts
+
+    model, ours = small_experts.pair(tmp_path, model_type, name, device_map="cuda")
+    model.cuda()
+    ids = small_experts.tokens(model, 2, 30)
+    expected = model(ids).logits
+    plain = error_of(ours(ids).logits, expected)
+    cache = hx.HeddleCache(ours, 2, 64, "fp16")
+    own = error_of(teacher_forced(ours, cache, ids, 20), expected)
+    print(f"{model_type} {name}: {plain:.1e}, with a HeddleCache {own:.1e}")
+    assert max(plain, own) < 1e-2
+    given = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
+    for columns in range(8, 30):
+        wanted = model.generate(ids[:, :columns], **given)
+        if small_experts.gap(model, wanted) > 0.01:
+            break
+    hx.compile(ours, kv="fp16")
+    assert same_or_close(model, ours.generate(ids[:, :columns], **given), wanted)
+
+
+@pytest.mark.parametrize("model_type", ["mixtral", "qwen3_moe", "gpt_oss"])
+def test_experts_of_bf16_that_are_quantised_at_load(heddle, hx, tmp_path, model_type):
+    """With the bits that the host makes."""
+    import small_models
+
+    model = small_models.plain(model_type)
+    model.bfloat16().save_pretrained(tmp_path)
+    given = {"dtype": torch.bfloat16,
+             "quantization_config": hx.HeddleConfig(bits=8, group_size=64, kv="bf16")}
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    ours, host = (load(tmp_path, device_map=device, **given) for device in ("cuda", "cpu"))
+    for found, wanted in zip(ours.buffers(), host.buffers(), strict=True):
+        assert torch.equal(found.cpu(), wanted)
+    ids = tokens(2, PROMPT)
+    far = (ours(ids).logits.float() - model.cuda()(ids).logits.float()).abs().amax(-1)
+    assert far.median() < 5e-2 * model(ids).logits.abs().max()
+    assert ours.generate(ids, max_new_tokens=4, do_sample=False).shape == (2, PROMPT + 4)
+    block = ours.model.layers[0].mlp
+    x = torch.randn(2, 3, 256, device="cuda").bfloat16()
+    y, wanted = (each[0] if isinstance(each, tuple) else each
+                 for each in (torch.compile(block, fullgraph=True)(x), block(x)))
+    assert error_of(y, wanted.float()) < 2e-2
+
+
 def same_or_close(model, found, wanted):
     """The same tokens, or, where the first other one is, logits that 16 bits cannot tell apart."""
     for row, expected in zip(found, wanted, strict=True):

@@ -171,20 +171,6 @@ def test_a_head_that_no_checkpoint_has(hx, tmp_path):
     assert made(tokens(1)).logits.shape == (1, 2)
 
 
-@pytest.mark.parametrize(("model_type", "sizes"), [
-    ("qwen3_moe", {"num_experts": 4, "moe_intermediate_size": 256}),
-    ("gpt_oss", {"num_local_experts": 4})])
-def test_models_of_experts_are_refused_by_name(heddle, hx, tmp_path, model_type, sizes):
-    config = transformers.AutoConfig.for_model(
-        model_type, **{**small_models.SIZES, "num_experts_per_tok": 2, **sizes})
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float16)
-    model.save_pretrained(tmp_path)
-    with pytest.raises(heddle.UnsupportedError, match="ForCausalLM has layers of experts"):
-        type(model).from_pretrained(tmp_path, quantization_config=hx.HeddleConfig(bits=4))
-    with pytest.raises(heddle.UnsupportedError, match=r"no HeddleCache for this model: .*experts"):
-        hx.HeddleCache(model.eval(), 1, 16, "fp16")
-
-
 def test_the_import_can_be_taken_back(hx):
     from transformers.quantizers import auto
 

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from .. import CheckpointReader, Uploader, unpack_weights
+from .. import CheckpointReader, Uploader, moe_gemms, unpack_weights
 from .._errors import UnsupportedError
-from ..torch import Linear, changed, pack
-from ..torch._specs import DTYPES, NAMES
+from ..torch import Linear, canonical, changed, pack, tensor_of
+from ..torch._specs import DTYPES, NAMES, packed_bytes
+from ._experts import Experts, ExpertsPlace, check_packed, experts_spec
 
 if TYPE_CHECKING:
-    from .. import CheckpointLayer
+    from .. import CheckpointLayer, Spec
+    from ._names import Names
+
+
+class Part(NamedTuple):
+    """A module whose rows a layer has."""
+
+    name: str
+    rows: int
+
+
+class LayerPlace(NamedTuple):
+    """A linear layer of the checkpoint, and the modules whose place it takes."""
+
+    name: str
+    spec: Spec
+    parts: tuple[Part, ...]
+    layer: CheckpointLayer
 
 
 class CheckpointSource:
-    """The linear layers of a checkpoint's folder. Raises UnsupportedError by name.
+    """The linear layers and experts of a checkpoint's folder. Raises UnsupportedError by name.
 
     weight: of 16-bit layers, which are quantised on their device; None: the checkpoint is
-    quantised. lm_head: its bits, 0: it is no layer.
+    quantised. lm_head: its bits, 0: it is no layer. names: what the model calls its modules; None:
+    as the checkpoint does. Routers of 16 bits are left to Transformers, with all beside experts.
     """
 
     def __init__(
-        self, folder: str, dtype: torch.dtype, weight: dict[str, Any] | None, lm_head: int
+        self,
+        folder: str,
+        dtype: torch.dtype,
+        weight: dict[str, Any] | None,
+        lm_head: int,
+        names: Names | None = None,
     ) -> None:
         self.reader = CheckpointReader(
             folder,
@@ -35,40 +59,115 @@ class CheckpointSource:
         self.activation = {"dtype": NAMES[dtype]}
         self.weight = weight
         self._uploaders: dict[torch.device, Uploader] = {}
-        if self.reader.unserved:
-            lines = [f"{layer.name}: {layer.reason}" for layer in self.reader.unserved]
-            more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
-            raise UnsupportedError(
-                "layers of this checkpoint have no kernel: " + "; ".join(lines[:8]) + more,
-                "transformers.unserved",
-            )
-        if self.reader.experts:
-            raise UnsupportedError(
-                f"{self.reader.experts[0].name}: layers of experts are not loaded; allowed:"
-                " models of dense layers",
-                "transformers.experts",
-            )
+        self._of_experts = {
+            name for experts in self.reader.experts for name in (experts.gate_up, experts.down)
+        }
+        self._blocks = {experts.name.rpartition(".")[0] for experts in self.reader.experts}
+        self._refuse_what_is_not_served()
+
+        def name_of(name: str) -> str:
+            return name if names is None else names.of_module(name)
+
         self.layers = [
-            layer
+            LayerPlace(
+                name_of(layer.name),
+                layer.spec,
+                tuple(Part(name_of(part.name), part.rows) for part in layer.parts),
+                layer,
+            )
             for layer in self.reader.layers
-            if lm_head or not _is_plain(layer) or not layer.name.endswith("lm_head")
+            if layer.name not in self._of_experts and not self._is_left(layer, lm_head)
+        ]
+        self.experts = [
+            ExpertsPlace(
+                name_of(experts.name),
+                experts_spec(experts.spec, dtype, weight),
+                self.reader.layer(experts.gate_up),
+                self.reader.layer(experts.down),
+            )
+            for experts in self.reader.experts
         ]
 
-    def make(self, layer: CheckpointLayer, device: torch.device) -> Linear:
+    def _refuse_what_is_not_served(self) -> None:
+        unserved = [
+            f"{layer.name}: {layer.reason}"
+            for layer in self.reader.unserved
+            if not (
+                self._is_beside_experts(layer.name)
+                and all(self.reader.tensor(name).type in _PLAIN for name in layer.tensors)
+            )
+        ]
+        unserved += [
+            f"{layer.name}: these are {layer.matrices} matrices of no known layer of experts"
+            for layer in self.reader.layers
+            if layer.matrices != 1 and layer.name not in self._of_experts
+        ]
+        if unserved:
+            more = f" and {len(unserved) - 8} more" if len(unserved) > 8 else ""
+            raise UnsupportedError(
+                "layers of this checkpoint have no kernel: " + "; ".join(unserved[:8]) + more,
+                "transformers.unserved",
+            )
+
+    def _is_left(self, layer: CheckpointLayer, lm_head: int) -> bool:
+        """Whether Transformers loads it: a router, a shared expert's gate, lm_head."""
+        if not _is_plain(layer):
+            return False
+        return self._is_beside_experts(layer.name) or (
+            not lm_head and layer.name.endswith("lm_head")
+        )
+
+    def _is_beside_experts(self, name: str) -> bool:
+        return name.rpartition(".")[0] in self._blocks
+
+    def make(self, place: LayerPlace, device: torch.device) -> Linear:
         """Packs one layer; a plain one is quantised first."""
+        layer = place.layer
         if self.weight is not None and _is_plain(layer):
             return self._quantized(layer, device)
-        if device.type == "cuda" and device not in self._uploaders:
-            with torch.cuda.device(device):
-                stream = torch.cuda.current_stream(device).cuda_stream
-                self._uploaders[device] = Uploader(stream)
         return Linear.from_checkpoint(
             self.reader,
             layer,
             device,
-            uploader=self._uploaders.get(device),
+            uploader=self._uploader(device),
             activation=self.activation,
         )
+
+    def make_experts(self, place: ExpertsPlace, device: torch.device) -> Experts:
+        """Packs the experts of one layer, or quantises them one after the other."""
+        made = {}
+        gemms = moe_gemms(place.spec)
+        plain = self.weight is not None
+        if not plain:
+            check_packed(place.spec, place.gate_up.spec, place.down.spec)
+        for name, layer, gemm in zip(
+            ("gate_up", "down"), (place.gate_up, place.down), gemms, strict=True
+        ):
+            if plain:
+                made[name] = self._quantized_experts(layer, canonical(gemm), device)
+            else:
+                made[name] = self._packed(layer, device).view(layer.packed.shape)
+            if layer.bias is not None:
+                bias = tensor_of(self.reader, layer.bias).to(DTYPES[self.activation["dtype"]])
+                made[name + "_bias"] = bias.to(device)
+        return Experts(place.spec, **made)
+
+    def _uploader(self, device: torch.device) -> Uploader | None:
+        if device.type == "cuda" and device not in self._uploaders:
+            with torch.cuda.device(device):
+                stream = torch.cuda.current_stream(device).cuda_stream
+                self._uploaders[device] = Uploader(stream)
+        return self._uploaders.get(device)
+
+    def _packed(self, layer: CheckpointLayer, device: torch.device) -> torch.Tensor:
+        packed = torch.empty(layer.packed.bytes, dtype=torch.uint8, device=device)
+        uploader = self._uploader(device)
+        if uploader is None:
+            self.reader.pack(layer, packed.numpy())
+        else:
+            with torch.cuda.device(device):
+                uploader.pack(self.reader, layer, packed)
+        return packed
 
     def finish(self) -> None:
         """Waits until all is on its device."""
@@ -78,11 +177,29 @@ class CheckpointSource:
 
     def _quantized(self, layer: CheckpointLayer, device: torch.device) -> Linear:
         changes: dict[str, Any] = {"activation": self.activation, "weight": self.weight}
-        stored = DTYPES[layer.spec.to_dict()["weight"]["type"]]
-        codes = torch.from_numpy(unpack_weights(layer.spec, self.reader.pack(layer)).codes)
-        w = codes.view(stored).to(device).to(DTYPES[self.activation["dtype"]])
+        w = self._plain(layer.spec, self.reader.pack(layer), device)
         weights = pack(changed(layer.spec, **changes), w)
         return Linear.from_checkpoint(self.reader, layer, device, weights=weights, **changes)
+
+    def _quantized_experts(
+        self, layer: CheckpointLayer, spec: str, device: torch.device
+    ) -> torch.Tensor:
+        """One expert after the other is on the device in 16 bits."""
+        shape = (layer.matrices, packed_bytes(spec))
+        packed = torch.empty(shape, dtype=torch.uint8, device=device)
+        plain = self.reader.pack(layer).reshape(layer.packed.shape)
+        for expert in range(layer.matrices):
+            packed[expert].copy_(pack(spec, self._plain(layer.spec, plain[expert], device)))
+        return packed
+
+    def _plain(self, spec: Spec, packed: Any, device: torch.device) -> torch.Tensor:
+        """The weights [N, K] of packed 16-bit ones, in the model's dtype."""
+        stored = DTYPES[spec.to_dict()["weight"]["type"]]
+        codes = torch.from_numpy(unpack_weights(spec, packed).codes)
+        return codes.view(stored).to(device).to(DTYPES[self.activation["dtype"]])
+
+
+_PLAIN = {"F16", "BF16", "F32"}
 
 
 def _is_plain(layer: CheckpointLayer) -> bool:

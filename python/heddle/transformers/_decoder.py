@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import PreTrainedModel
-from transformers.modeling_outputs import BaseModelOutputWithPast
+from transformers.modeling_outputs import BaseModelOutputWithPast, MoeModelOutputWithPast
 
 from .. import Model
 from .._errors import UnsupportedError, UsageError
 from ..torch import changed, decode_attention, kv_append, prepare, row_transform
 from ..torch._specs import NAMES, fields
+from ._experts import routed_spec
 from ._masks import check_mask, check_positions, count_prompt
 from ._model import NORMS, Layer, config_of, layers_of, refuse_what_is_not_served
 from ._prefill import attend_prompt
@@ -40,6 +41,8 @@ class Decoder:
         self.kv = kv
         self.dtype: torch.dtype = model.dtype
         self.around = facts["norm"]["place"] == "around"
+        self.routes = any(block["feed_forward"] == "experts" for block in facts["blocks"])
+        """Whether its output has logits of routers, which are None."""
         described = Model.from_config(config, plain_too=True, dense=True, activation_bits=16)
         rows = {row.spec.name: row.spec for row in described.rows}
         if not {"norm", "add_norm"} <= set(rows):
@@ -78,7 +81,8 @@ class Decoder:
             for layer in self.layers
             for spec in (layer.append, layer.append_keys, layer.attend)
         }
-        return [self.norm, self.add_norm, *sorted(of_layers)]
+        routed = {found[1] for layer in self.layers if (found := routed_spec(layer.mlp))}
+        return [self.norm, self.add_norm, *sorted(of_layers), *sorted(routed)]
 
     def __call__(
         self,
@@ -100,6 +104,9 @@ class Decoder:
         first = cache.seen == 0
         # A call that is refused leaves the cache as it was.
         cache.require(tokens)
+        for layer in self.layers:
+            if layer.has_sinks and (first or layer.sinks is None):
+                layer.read_sinks()
         if first:
             cache.padded = count_prompt(mask, tokens, cache)
             check_positions(positions, tokens, cache)
@@ -124,7 +131,7 @@ class Decoder:
             if self.around:
                 h = row_transform(h, self.norm, None, next(norms))
             h = row_transform(h, self.add_norm, x, next(norms))
-            h = layer.mlp(h)
+            h = layer.feed(h)
             if self.around:
                 h = row_transform(h, self.norm, None, next(norms))
             last = i + 1 == len(self.layers)
@@ -152,7 +159,12 @@ class Decoder:
         )
         assert rotated is not None
         if offsets is None:
-            return _single(decode_attention(rotated[:, None], cache.lengths, kv, layer.attend))
+            queries = rotated[:, None]
+            return _single(
+                decode_attention(
+                    queries, cache.lengths, kv, layer.attend, sink_logits=layer.sinks
+                )
+            )
         # Appends these tokens once more, for the keys that attention over the prompt takes.
         if "k_norm" in norms:
             norms = {"k_norm": norms["k_norm"], "q_norm": norms["k_norm"]}
@@ -163,7 +175,8 @@ class Decoder:
         shape = (cache.batch, tokens)
         q, k, v = (t.unflatten(0, shape) for t in (rotated, keys, v))
         lengths = cache.lengths if cache.padded else None
-        return attend_prompt(q, k, v, lengths, fields(layer.attend, "decode_attention"))
+        given = fields(layer.attend, "decode_attention")
+        return attend_prompt(q, k, v, lengths, given, layer.sinks)
 
     def _attend_chunks(
         self,
@@ -197,7 +210,9 @@ class Decoder:
             assert rotated is not None
             queries = rotated.unflatten(0, (cache.batch, count))
             spec = changed(layer.attend, shape={"query_len": count})
-            made.append(_single(decode_attention(queries, lengths, kv, spec)))
+            made.append(
+                _single(decode_attention(queries, lengths, kv, spec, sink_logits=layer.sinks))
+            )
         return torch.cat(made, 1)
 
 
@@ -255,7 +270,8 @@ class _Forward:
         _check_call(self.base, past_key_values, input_ids, inputs_embeds, more)
         x = self.base.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         hidden = past_key_values.decoder(x, attention_mask, past_key_values, position_ids)
-        return BaseModelOutputWithPast(last_hidden_state=hidden, past_key_values=past_key_values)
+        made = MoeModelOutputWithPast if past_key_values.decoder.routes else BaseModelOutputWithPast
+        return made(last_hidden_state=hidden, past_key_values=past_key_values)
 
 
 def _check_call(base: Any, cache: Any, input_ids: Any, embeddings: Any, more: Any) -> None:
@@ -271,7 +287,7 @@ def _check_call(base: Any, cache: Any, input_ids: Any, embeddings: Any, more: An
             " call eval() first",
             "transformers.training",
         )
-    for name in ("output_hidden_states", "output_attentions"):
+    for name in ("output_hidden_states", "output_attentions", "output_router_logits"):
         wanted = more.get(name)
         if getattr(base.config, name, False) if wanted is None else wanted:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Layers of a checkpoint in the places of a model's linear layers."""
+"""Layers of a checkpoint in the places of a model's linear layers and experts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from transformers.utils import logging
 
 from .._errors import UnsupportedError
 from ..torch import Linear, prepare
+from ._experts import Experts
+from ._model import NORMS
 from ._modules import Fused, GatedMlp, Part, Pending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ._experts import ExpertsPlace
+    from ._names import Names
 
 
 class Source(Protocol):
@@ -24,16 +29,29 @@ class Source(Protocol):
     def layers(self) -> Sequence[Any]:
         """Each with a name, a spec and parts: the modules whose place it takes."""
 
+    @property
+    def experts(self) -> Sequence[ExpertsPlace]:
+        """Layers of experts, which are none of the others."""
+
     def make(self, layer: Any, device: torch.device) -> Linear:
-        """One of them on a device."""
+        """One of the layers on a device."""
+
+    def make_experts(self, place: ExpertsPlace, device: torch.device) -> Experts:
+        """One of the layers of experts on a device."""
 
     def finish(self) -> None:
         """Waits until all are there."""
 
 
-def clear(model: torch.nn.Module, layers: Sequence[Any]) -> list[str]:
+def clear(
+    model: torch.nn.Module, layers: Sequence[Any], experts: Sequence[ExpertsPlace]
+) -> list[str]:
     """Takes the modules of layers out of a model; returns patterns of their tensors' names."""
     patterns = []
+    for place in experts:
+        parent, name = _place(model, place.name)
+        parent.add_module(name, Pending())
+        patterns.append("^" + re.escape(place.name + "."))
     for layer in layers:
         patterns.append("^" + re.escape(layer.name + "."))
         for part in layer.parts:
@@ -51,21 +69,57 @@ def _untie(model: Any, name: str) -> None:
         model.config.tie_word_embeddings = False
 
 
+def tensors_of(checkpoint_files: Sequence[str]) -> list[str]:
+    """The names of all tensors."""
+    found = []
+    for path in checkpoint_files:
+        with safe_open(path, "pt") as file:
+            found += file.keys()
+    return found
+
+
+def dtypes_to_have(
+    model: Any, checkpoint_files: Sequence[str], names: Names
+) -> dict[str, torch.dtype]:
+    """The dtypes of a model's parameters that Transformers would load with others.
+
+    What it renames keeps the checkpoint's dtype, and some models' norms become FP32, which kernels
+    do not take.
+    """
+    renamed = {new for old in tensors_of(checkpoint_files) if (new := names.of_tensor(old)) != old}
+    norms = {f"{name}.weight" for around in NORMS.values() for name in around}
+    paths = {id(module): name for name, module in model.named_modules()}
+    last = paths[id(model.base_model)] + ".norm.weight"
+    fp32 = model._keep_in_fp32_modules_strict or ()
+    return {
+        name: parameter.dtype
+        for name, parameter in model.named_parameters()
+        if (name in renamed and not any(part in name for part in fp32))
+        or ".".join(name.split(".")[-2:]) in norms
+        or name == last
+    }
+
+
+def restore_dtypes(model: torch.nn.Module, dtypes: dict[str, torch.dtype]) -> None:
+    """Converts what was loaded otherwise."""
+    for name, parameter in model.named_parameters():
+        wanted = dtypes.get(name, parameter.dtype)
+        if parameter.dtype != wanted:
+            parameter.data = parameter.data.to(wanted)
+
+
 def refuse_missing(
-    model: Any, layers: Sequence[Any], checkpoint_files: Sequence[str]
+    model: Any, layers: Sequence[Any], checkpoint_files: Sequence[str], names: Names
 ) -> None:
     """Refuses a checkpoint that lacks tensors of the decoder, or its lm_head.
 
-    Transformers would give them random weights and a line in its log. Where it renames tensors
-    only linear layers are looked for, at the places where other decoder layers have theirs.
+    Transformers would give them random weights and a line in its log. Where the embeddings are not
+    found only linear layers are looked for, at the places where other decoder layers have theirs.
     """
-    there = set()
-    for path in checkpoint_files:
-        with safe_open(path, "pt") as file:
-            there.update(file.keys())
-    names = {id(module): name for name, module in model.named_modules()}
-    as_they_are = f"{names[id(model.get_input_embeddings())]}.weight" in there
-    of_model = (names[id(model.base_model)] + ".", "lm_head.")
+    there = {key for name in tensors_of(checkpoint_files) for key in (name, names.of_tensor(name))}
+    paths = {id(module): name for name, module in model.named_modules()}
+    as_they_are = f"{paths[id(model.get_input_embeddings())]}.weight" in there
+    of_model = (paths[id(model.base_model)] + ".", "lm_head.")
     places = {_without_numbers(part.name) for layer in layers for part in layer.parts}
     ignored = [*model.all_tied_weights_keys, *(model._keys_to_ignore_on_load_missing or ())]
     missing = [
@@ -93,6 +147,10 @@ def fill(model: torch.nn.Module, source: Source) -> None:
     """Makes the layers one by one, with a progress bar, and puts them into their places."""
     for layer in logging.tqdm(source.layers, desc="Packing weights", unit="layer"):
         install(model, layer, source.make(layer, _device_near(model, layer.parts[0].name)))
+    experts = source.experts
+    for place in logging.tqdm(experts, desc="Packing experts", unit="layer", disable=not experts):
+        parent, name = _place(model, place.name)
+        parent.add_module(name, source.make_experts(place, _device_near(model, place.name)))
     source.finish()
     prepare_modules(model)
 
@@ -101,8 +159,10 @@ def prepare_modules(model: torch.nn.Module) -> None:
     """Makes the kernels of a model's Heddle layers, in parallel."""
     specs: dict[int, dict[str, None]] = {}
     for module in model.modules():
-        if isinstance(module, Linear) and module.weights.is_cuda:
-            specs.setdefault(module.weights.device.index, {})[module.spec] = None
+        if isinstance(module, Linear | Experts):
+            weights = module.weights if isinstance(module, Linear) else module.down
+            if weights.is_cuda:
+                specs.setdefault(weights.device.index, {})[module.spec] = None
     for device, lines in specs.items():
         prepare(lines, device)
         # Kernels may read weights before what was enqueued ahead of them has ended.

@@ -10,6 +10,7 @@ from .. import Model
 from .._errors import UnsupportedError
 from ..torch import canonical, changed
 from ..torch._specs import fields
+from ._experts import feed
 from ._modules import Fused
 from ._verify import check_base, check_layer
 
@@ -31,6 +32,8 @@ class Layer:
     attend: str
     append_keys: str
     """As `append`, with K in the place of Q: it returns the keys as the cache has them."""
+    sinks: torch.Tensor | None = None
+    """The attention's, in FP32, as they were at the last read_sinks()."""
 
     @property
     def attention(self) -> Any:
@@ -47,6 +50,23 @@ class Layer:
         """As they come: before attention (and behind it), before the MLP (and behind it)."""
         module = self.base.layers[self.index]
         return [getattr(module, name).weight for name in NORMS[self.around]]
+
+    @property
+    def has_sinks(self) -> bool:
+        """Whether attention has a logit per head more in its softmax."""
+        return bool(fields(self.attend, "decode_attention")["sink_logits"])
+
+    def read_sinks(self) -> None:
+        """Into memory that stays, so that graphs see what was replaced before a prompt."""
+        found = self.attention.sinks
+        if self.sinks is not None and self.sinks.device == found.device:
+            self.sinks.copy_(found)
+        else:
+            self.sinks = found.detach().float().clone()
+
+    def feed(self, x: torch.Tensor) -> torch.Tensor:
+        """What the MLP or the experts make of x [tokens, width]."""
+        return feed(self.mlp, x)
 
     def project(self, x: torch.Tensor, heads: int, kv_heads: int) -> tuple[torch.Tensor, ...]:
         """q, k and v of x [tokens, width], as [tokens, heads, head_dim] each."""
@@ -87,9 +107,9 @@ def refuse_what_is_not_served(facts: dict[str, Any]) -> None:
         reasons.append(f"it multiplies {', '.join(sorted(multipliers))}")
     for block in facts.get("blocks", []):
         attention = block.get("attention", {})
-        if block["mixer"] != "attention" or block["feed_forward"] != "dense":
+        if block["mixer"] != "attention" or block["feed_forward"] not in {"dense", "experts"}:
             reasons.append(f"it has layers of {block['mixer_name']} and {block['feed_forward']}")
-        for field in ("chunk", "sinks", "alibi", "gate"):
+        for field in ("chunk", "alibi", "gate"):
             if attention.get(field):
                 reasons.append(f"its attention has {field}")
         if attention.get("qk_norm", "none") not in {"none", "head"}:

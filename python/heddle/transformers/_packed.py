@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import safe_open
 
-from .. import Spec, check_packed_weights
+from .. import CheckpointReader, Spec, check_packed_weights
 from .._errors import UnsupportedError
 from ..torch import Linear, changed
-from ..torch._specs import NAMES
+from ..torch._specs import DTYPES, NAMES
+from ._checkpoint import Part
+from ._experts import Experts, ExpertsPlace, check_packed, experts_spec
+
+if TYPE_CHECKING:
+    from ._names import Names
 
 _SUFFIX = ".heddle"
 _FUSED = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
-
-
-@dataclass(frozen=True)
-class Part:
-    """A module whose rows a layer has."""
-
-    name: str
-    rows: int
 
 
 @dataclass(frozen=True)
@@ -36,15 +34,18 @@ class PackedLayer:
 
 
 class PackedSource:
-    """The packed layers of .safetensors files, in the places of a model's linear layers.
+    """The packed layers of .safetensors files, for a model's linear layers and experts.
 
     Raises UnsupportedError for a layer that the model does not have, and UsageError for bytes of
     another layout than this Heddle reads.
     """
 
-    def __init__(self, model: torch.nn.Module, files: list[str], dtype: torch.dtype) -> None:
+    def __init__(
+        self, model: torch.nn.Module, files: list[str], dtype: torch.dtype, names: Names
+    ) -> None:
         self.activation = {"dtype": NAMES[dtype]}
         self.layers = []
+        stacks = {}
         for path in files:
             with safe_open(path, "pt") as file:
                 metadata = file.metadata() or {}
@@ -59,7 +60,13 @@ class PackedSource:
                         " pack it with heddle repack --activations 16",
                         "transformers.packed",
                     )
-                self.layers.append(PackedLayer(name, Spec(text), _parts(model, name), path))
+                if _is_stack(path, key):
+                    stacks[name] = PackedLayer(name, Spec(text), (), path)
+                else:
+                    place = names.of_module(name)
+                    parts = _parts(model, place)
+                    self.layers.append(PackedLayer(name, Spec(text), parts, path))
+        self.experts = _experts(stacks, files, dtype, names)
 
     def make(self, layer: PackedLayer, device: torch.device) -> Linear:
         """Copies one layer."""
@@ -87,6 +94,17 @@ class PackedSource:
                 split=[part.rows for part in layer.parts] if fused else None,
             )
 
+    def make_experts(self, place: ExpertsPlace, device: torch.device) -> Experts:
+        """Copies the experts of one layer."""
+        made = {}
+        for name, layer in (("gate_up", place.gate_up), ("down", place.down)):
+            with safe_open(layer.file, "pt", device=str(device)) as file:
+                made[name] = file.get_tensor(layer.name + _SUFFIX)
+                if layer.spec.to_dict()["epilogue"]["bias"]:
+                    bias = file.get_tensor(layer.name + ".bias")
+                    made[name + "_bias"] = bias.to(DTYPES[self.activation["dtype"]])
+        return Experts(place.spec, **made)
+
     def finish(self) -> None:
         """Copies have ended when they return."""
 
@@ -95,6 +113,31 @@ def is_packed(files: list[str]) -> bool:
     """Whether `heddle repack` has written these files."""
     with safe_open(files[0], "pt") as file:
         return "heddle.layout" in (file.metadata() or {})
+
+
+def _is_stack(path: str, key: str) -> bool:
+    """Whether these are the weights of several experts."""
+    with safe_open(path, "pt") as file:
+        return len(file.get_slice(key).get_shape()) > 1
+
+
+def _experts(
+    stacks: dict[str, PackedLayer], files: list[str], dtype: torch.dtype, names: Names
+) -> list[ExpertsPlace]:
+    """What the model's config and the files say of their layers of experts."""
+    if not stacks:
+        return []
+    made = []
+    for experts in CheckpointReader(os.path.dirname(os.path.abspath(files[0]))).experts:
+        gate_up, down = (stacks.pop(name) for name in (experts.gate_up, experts.down))
+        spec = experts_spec(experts.spec, dtype, None)
+        check_packed(spec, gate_up.spec, down.spec)
+        made.append(ExpertsPlace(names.of_module(experts.name), spec, gate_up, down))
+    if stacks:
+        raise UnsupportedError(
+            f"{', '.join(sorted(stacks))}: packed experts of no known layer", "transformers.packed"
+        )
+    return made
 
 
 def _parts(model: torch.nn.Module, name: str) -> tuple[Part, ...]:

@@ -13,17 +13,21 @@ def attend_prompt(
     v: torch.Tensor,
     lengths: torch.Tensor | None,
     spec: dict[str, Any],
+    sinks: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """softmax(Q K^T) V with what a spec of decode_attention says of scale, window and cap.
+    """softmax(Q K^T) V with what a spec of decode_attention says of scale, window, cap and sinks.
 
     q: [sequences, tokens, heads, head_dim]; k, v: the same with kv_heads, prompts padded on the
-    left. lengths: [sequences], tokens without padding; None: there is none. Returns q's shape; rows
-    of padding are finite and mean nothing.
+    left. lengths: [sequences], tokens without padding; None: there is none. sinks: [heads], with
+    sink_logits. Returns q's shape; rows of padding are finite and mean nothing.
     """
     tokens = q.shape[1]
     scale = spec["scale_dim"] ** -0.5
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     grouped = q.shape[1] != k.shape[1]
+    if sinks is not None:
+        visible = _visible(tokens, lengths, spec["window"], q.device)
+        return _with_sinks(q, k, v, visible, scale, sinks).transpose(1, 2)
     if lengths is None and not spec["softcap"] and not 0 < spec["window"] < tokens:
         # Without a mask PyTorch has faster kernels.
         out = torch.nn.functional.scaled_dot_product_attention(
@@ -38,6 +42,37 @@ def attend_prompt(
             q, k, v, attn_mask=visible[:, None], scale=scale, enable_gqa=grouped
         )
     return out.transpose(1, 2)
+
+
+def _with_sinks(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    visible: torch.Tensor,
+    scale: float,
+    sinks: torch.Tensor,
+) -> torch.Tensor:
+    """A sink is the logit of one more key, whose value is zero.
+
+    SDPA has no sinks: elements behind those of a head make this logit. A query's are the sink in
+    two parts, whose sum has more than 16 bits.
+    """
+    dim, more = q.shape[-1], 8
+    whole = (sinks.float() / scale)[None, :, None].expand(*q.shape[:3])
+    high = whole.to(q.dtype)
+    q, k, v = (torch.nn.functional.pad(t, (0, more)) for t in (q, k, v))
+    q[..., dim], q[..., dim + 1] = high, whole - high.float()
+    key = k.new_zeros(k.shape[-1])
+    key[dim : dim + 2] = 1
+    k = torch.cat([k, key.expand(*k.shape[:2], 1, -1)], 2)
+    v = torch.nn.functional.pad(v, (0, 0, 0, 1))
+    # With a mask PyTorch's kernels that store no logits want as many heads of K as of Q.
+    k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))
+    mask = torch.nn.functional.pad(visible, (0, 1), value=True)
+    out = torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask[:, None], scale=scale
+    )
+    return out[..., :dim]
 
 
 def _visible(

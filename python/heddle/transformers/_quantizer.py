@@ -15,7 +15,9 @@ from ._cache import use_by_default
 from ._checkpoint import CheckpointSource
 from ._config import METHODS, HeddleConfig
 from ._decoder import Decoder
-from ._load import clear, fill, refuse_missing
+from ._experts import check_experts
+from ._load import clear, dtypes_to_have, fill, refuse_missing, restore_dtypes
+from ._names import Names
 from ._packed import PackedSource, is_packed
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class HeddleQuantizer(HfQuantizer):
     def __init__(self, quantization_config: HeddleConfig, **kwargs: Any) -> None:
         super().__init__(quantization_config, **kwargs)
         self.source: Source | None = None
+        self.dtypes: dict[str, torch.dtype] = {}
 
     def update_device_map(self, device_map: Any) -> Any:
         """The current GPU, unless the user says where.
@@ -96,9 +99,9 @@ class HeddleQuantizer(HfQuantizer):
                 " already; allowed: neither bits nor weight",
                 "transformers.weight",
             )
-        _refuse_experts(model)
+        names = Names(model)
         if self.pre_quantized and is_packed(checkpoint_files):
-            self.source = PackedSource(model, checkpoint_files, dtype)
+            self.source = PackedSource(model, checkpoint_files, dtype, names)
             if config.lm_head and not any(layer.name == "lm_head" for layer in self.source.layers):
                 raise UsageError(
                     f"lm_head is {config.lm_head}, and the checkpoint is packed already, without"
@@ -108,16 +111,19 @@ class HeddleQuantizer(HfQuantizer):
         else:
             folder = os.path.dirname(os.path.abspath(checkpoint_files[0]))
             weight = None if self.pre_quantized else config.weight
-            self.source = _source(folder, dtype, weight, config.lm_head)
+            self.source = _source(folder, dtype, weight, config.lm_head, names)
+        check_experts(model, self.source.layers, self.source.experts)
+        patterns = clear(model, self.source.layers, self.source.experts)
         if config.kv is not None:
             Decoder(model, config.kv)  # refuses the model or the cache before anything is read
-        patterns = clear(model, self.source.layers)
-        refuse_missing(model, self.source.layers, checkpoint_files)
+        refuse_missing(model, self.source.layers, checkpoint_files, names)
+        self.dtypes = dtypes_to_have(model, checkpoint_files, names)
         known = model._keys_to_ignore_on_load_unexpected or ()
         model._keys_to_ignore_on_load_unexpected = {*known, *patterns}
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
         assert self.source is not None
+        restore_dtypes(model, self.dtypes)
         fill(model, self.source)
         # Its files are open as long as it lives.
         self.source = None
@@ -140,20 +146,11 @@ class HeddleQuantizer(HfQuantizer):
         return True
 
 
-def _refuse_experts(model: Any) -> None:
-    if any(hasattr(module, "experts") for module in model.modules()):
-        raise UnsupportedError(
-            f"{type(model).__name__} has layers of experts; heddle.transformers serves models of"
-            " dense layers",
-            "transformers.experts",
-        )
-
-
 def _source(
-    folder: str, dtype: torch.dtype, weight: dict[str, Any] | None, lm_head: int
+    folder: str, dtype: torch.dtype, weight: dict[str, Any] | None, lm_head: int, names: Names
 ) -> CheckpointSource:
     try:
-        return CheckpointSource(folder, dtype, weight, lm_head)
+        return CheckpointSource(folder, dtype, weight, lm_head, names)
     except UnsupportedError as error:
         if error.code != "checkpoint.not_quantised":
             raise

@@ -11,9 +11,13 @@ from typing import Any
 import torch
 
 from .._errors import UnsupportedError
+from ._experts import Experts
+from ._modules import Pending
 
 _BASE = {"embed_tokens", "layers", "norm", "rotary_emb"}
-_ATTENTION = {"q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "q_norm", "k_norm", "rotary_emb"}
+_ATTENTION = {
+    "q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "q_norm", "k_norm", "rotary_emb", "sinks",
+}  # fmt: skip
 
 
 def check_base(base: Any, embeddings_are_scaled: bool) -> None:
@@ -40,8 +44,9 @@ def check_layer(
     unknown = _unknown(module, {*norms, "self_attn", "mlp"}) | _unknown(attention, _ATTENTION)
     if unknown:
         _refuse(f"its layers have {', '.join(sorted(unknown))}")
-    if hasattr(module.mlp, "experts"):
-        _refuse("its layers have experts")
+    experts = getattr(module.mlp, "experts", None)
+    if experts is not None and not isinstance(experts, Experts | Pending):
+        _refuse(f"its {type(experts).__name__} are not Heddle's, which quantises them at load")
     if not hasattr(attention, "o_proj"):
         _refuse(f"its {type(attention).__name__} has no o_proj")
     rope, head_norm = append["rope"], append.get("norm")
@@ -58,6 +63,7 @@ def check_layer(
         ("a window of", getattr(attention, "sliding_window", window) or 0, window),
         ("a softcap of", getattr(attention, "attn_logit_softcapping", cap) or 0, cap),
         ("a scale of", getattr(attention, "scaling", None), attend["scale_dim"] ** -0.5),
+        ("sinks,", getattr(attention, "sinks", None) is not None, attend["sink_logits"]),
         ("rotations,", bool(getattr(attention, "use_rope", rotated)), rotated),
     ):  # fmt: skip
         if found is not None and abs(found - wanted) > 1e-5 * abs(wanted):

@@ -1,0 +1,312 @@
+"""Models of experts on the host, with the operators of reference_ops.py, against Transformers' own
+in FP32 on the weights that a checkpoint stands for."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+import small_experts
+import small_models
+from small_experts import pair, tokens
+from small_models import torch, transformers
+
+pytestmark = pytest.mark.usefixtures("on_the_host", "hx")
+
+EVERY = [("mixtral", "awq"), ("mixtral", "fp8"), ("mixtral", "compressed-tensors"),
+         ("qwen3_moe", "gptq"), ("qwen3_moe", "nvfp4"), ("gpt_oss", "mxfp4")]
+ONE = [("mixtral", "awq"), ("qwen3_moe", "awq"), ("gpt_oss", "mxfp4")]
+PROMPT, COLUMNS = 9, 15
+
+
+def close(found, expected, tolerance=8e-3):
+    """A weight of a choice has the errors of logits some times as large."""
+    small_models.close(found, expected, tolerance)
+
+
+@pytest.fixture
+def launches():
+    """Notes of each launch of experts whether the kernel has chosen them."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    noted = []
+
+    class Calls(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func._schema.name == "heddle::moe":
+                noted.append(args[3] is None)
+            return func(*args, **(kwargs or {}))
+
+    with Calls():
+        yield noted
+
+
+def load(folder, **more):
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, **{"dtype": torch.float16, **more})
+
+
+@pytest.mark.parametrize(("model_type", "name"), EVERY)
+def test_a_checkpoint_gives_the_logits_of_its_weights(hx, tmp_path, launches, model_type, name):
+    model, ours = pair(tmp_path, model_type, name)
+    ids = tokens(model, 2, COLUMNS)
+    expected = model(ids).logits
+    close(ours(ids).logits, expected)
+    assert launches == [False] * 2
+    launches.clear()
+    cache = hx.HeddleCache(ours, 2, 128, "fp16")
+    close(ours(ids[:, :PROMPT], past_key_values=cache).logits, expected[:, :PROMPT])
+    for i in range(PROMPT, PROMPT + 3):
+        logits = ours(ids[:, i:i + 1], past_key_values=cache).logits
+        close(logits[:, 0], expected[:, i])
+    close(ours(ids[:, PROMPT + 3:], past_key_values=cache).logits, expected[:, PROMPT + 3:])
+    assert launches == [True] * 10
+
+
+@pytest.mark.parametrize(("model_type", "name"), ONE)
+def test_ragged_prompts_and_greedy_tokens(hx, tmp_path, model_type, name):
+    """Contexts that cross a page's border, and gpt-oss's windows."""
+    model, ours = pair(tmp_path, model_type, name,
+                       quantization_config=hx.HeddleConfig(kv="fp16"))
+    ids = tokens(model, 3, 60, least=0.004)
+    mask = torch.ones_like(ids)
+    mask[0, :30] = mask[2, :59] = 0
+    ids[mask == 0] = 0
+    given = {"attention_mask": mask, "max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
+    expected = model.generate(ids, **given)
+    assert torch.equal(ours.generate(ids, **given), expected)
+    hx.compile(ours)
+    assert torch.equal(ours.generate(ids, **given), expected)
+
+
+@pytest.mark.parametrize("model_type", ["mixtral", "qwen3-moe", "gpt-oss"])
+def test_sample_models(hx, tmp_path, model_type):
+    """As they are, and as `heddle repack` packs them, against what `heddle dequantize` writes."""
+    command = os.environ.get("HEDDLE_COMMAND")
+    if not command:
+        pytest.skip("needs the command heddle; ctest names it in HEDDLE_COMMAND")
+
+    def run(*words):
+        subprocess.run([command, *words], check=True, capture_output=True)
+
+    sample, packed, plain = (tmp_path / name for name in ("sample", "packed", "plain"))
+    run("sample-model", "--type", model_type, sample)
+    for folder, words in ((packed, ("repack", sample, "--gated")), (plain, ("dequantize", sample))):
+        folder.mkdir()
+        shutil.copy(sample / "config.json", folder)
+        run(*words, "-o", folder / "model.safetensors")
+    config = json.loads((plain / "config.json").read_text())
+    del config["quantization_config"]
+    (plain / "config.json").write_text(json.dumps(config))
+    as_gpt_oss_has_them(plain / "model.safetensors")
+    model = load(plain, dtype=torch.float32, experts_implementation="eager")
+    ids = tokens(model, 2, COLUMNS, least=0.02)
+    ours, from_packed = load(sample), load(packed)
+    close(ours(ids).logits, model(ids).logits)
+    assert torch.equal(from_packed(ids).logits, ours(ids).logits)
+    cache = hx.HeddleCache(from_packed, 2, 64, "fp16")
+    close(from_packed(ids, past_key_values=cache).logits, model(ids).logits)
+
+
+def as_gpt_oss_has_them(path):
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    for name in [name for name in tensors if name.endswith("experts.gate_up_proj.weight")
+                 or name.endswith("experts.down_proj.weight")]:
+        tensors[name.removesuffix(".weight")] = tensors.pop(name).mT.contiguous()
+    save_file(tensors, path, {"format": "pt"})
+
+
+@pytest.mark.parametrize("model_type", ["mixtral", "qwen3_moe", "gpt_oss"])
+def test_what_transformers_has_saved_is_quantised_at_load(heddle, hx, tmp_path, model_type):
+    model = small_models.plain(model_type)
+    model.half().save_pretrained(tmp_path)
+    ours = load(tmp_path, quantization_config=hx.HeddleConfig(bits=4, group_size=64, kv="fp16"))
+    model.float()
+    gemms = heddle.moe_gemms(ours.model.layers[0].mlp.experts.spec)
+    for theirs, layer in zip(model.model.layers, ours.model.layers, strict=True):
+        experts = layer.mlp.experts
+        for gemm, name, packed in zip(gemms, ("gate_up_proj", "down_proj"),
+                                      (experts.gate_up, experts.down), strict=True):
+            w = getattr(theirs.mlp.experts, name).data
+            w = w.mT if model_type == "gpt_oss" else w
+            for expert, found in zip(w, packed, strict=True):
+                rows = expert
+                if model_type == "gpt_oss" and name == "gate_up_proj":
+                    rows = torch.cat([expert[0::2], expert[1::2]])
+                codes = heddle.quantize(gemm, rows.half().contiguous().numpy())
+                wanted = heddle.pack_weights(gemm, *codes)
+                assert found.numpy().tobytes() == wanted.tobytes()
+    ids = tokens(model, 2, PROMPT)
+    assert ours.generate(ids, max_new_tokens=3, do_sample=False).shape == (2, PROMPT + 3)
+
+
+@pytest.mark.parametrize(("model_type", "sizes"), [
+    ("mixtral", {}), ("qwen3_moe", {"norm_topk_prob": False}),
+    ("gpt_oss", {"num_experts_per_tok": 4}),
+    ("qwen3_moe", {"decoder_sparse_step": 2}), ("qwen3_moe", {"mlp_only_layers": [1]}),
+    ("qwen2_moe", {"shared_expert_intermediate_size": 128, **small_models.MODELS["qwen3_moe"]}),
+    ("glm4_moe", {"n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 256,
+                  "n_group": 2, "topk_group": 1, "n_shared_experts": 1,
+                  "first_k_dense_replace": 1, "routed_scaling_factor": 1.5})])
+def test_routers_and_shared_experts(hx, monkeypatch, tmp_path, model_type, sizes):
+    """Those that the kernel does not know are Transformers' own."""
+    monkeypatch.setitem(small_models.MODELS, model_type,
+                        small_models.MODELS.get(model_type, {}))
+    model = small_models.plain(model_type, **sizes)
+    for name, tensor in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            tensor.copy_(torch.randn(tensor.shape) * 0.1)
+    model.half().save_pretrained(tmp_path)
+    ours = load(tmp_path, quantization_config=hx.HeddleConfig(weight={"type": "fp16"}))
+    model.float()
+    ids = tokens(model, 2, COLUMNS)
+    close(ours(ids).logits, model(ids).logits)
+    cache = hx.HeddleCache(ours, 2, 64, "fp16")
+    close(ours(ids, past_key_values=cache).logits, model(ids).logits)
+
+
+def test_who_watches_a_router_sees_it(heddle, hx, tmp_path, launches):
+    model, ours = pair(tmp_path, "mixtral", "awq")
+    ids = tokens(model, 2, PROMPT)
+    given, wanted = (each(ids, output_router_logits=True).router_logits for each in (ours, model))
+    for found, expected in zip(given, wanted, strict=True):
+        close(found, expected)
+    with pytest.raises(heddle.UsageError, match="output_router_logits is True"):
+        ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16"), output_router_logits=True)
+    expected = model(ids).logits
+    seen = []
+    block = ours.model.layers[0].mlp
+    for module in (block, block.gate, block.experts):
+        launches.clear()
+        hook = module.register_forward_hook(lambda module, _given, _y: seen.append(module))
+        close(ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16")).logits, expected)
+        hook.remove()
+        assert seen == [module]
+        assert not launches[0]
+        seen.clear()
+
+
+def test_a_router_in_another_dtype(hx, tmp_path):
+    """Transformers renames Mixtral's, and keeps the checkpoint's dtype then."""
+    model, ours = pair(tmp_path, "mixtral", "awq")
+    ours = load(tmp_path / "model", dtype=torch.bfloat16)
+    assert {each.dtype for each in ours.parameters()} == {torch.bfloat16}
+    ids = tokens(model, 1, 5, least=0.2)
+    close(ours(ids).logits, model(ids).logits, 0.1)
+    cache = hx.HeddleCache(ours, 1, 16, "bf16")
+    close(ours(ids, past_key_values=cache).logits, model(ids).logits, 0.1)
+
+
+def test_sinks_that_were_replaced_count(hx, tmp_path):
+    model, ours = pair(tmp_path, "gpt_oss", "mxfp4")
+    hx.compile(ours, kv="fp16")
+    ids = tokens(model, 2, PROMPT)
+    given = {"max_new_tokens": 6, "do_sample": False, "pad_token_id": 0}
+    assert torch.equal(ours.generate(ids, **given), model.generate(ids, **given))
+    for each in (model, ours):
+        for layer in each.model.layers:
+            layer.self_attn.sinks.data.fill_(4)
+    assert torch.equal(ours.generate(ids, **given), model.generate(ids, **given))
+
+
+@pytest.mark.parametrize("window", [0, 5])
+@pytest.mark.parametrize("padded", [False, True])
+def test_prompts_with_sinks(padded, window):
+    from heddle.transformers._prefill import attend_prompt
+
+    torch.manual_seed(3)
+    tokens, heads, group, dim = 12, 6, 3, 40
+    q, k, v = (torch.randn(2, tokens, n, dim).half() for n in (heads, heads // group,
+                                                              heads // group))
+    sinks = torch.randn(heads) * 3
+    lengths = torch.tensor([7, tokens])
+    spec = {"scale_dim": dim, "window": window, "softcap": 0}
+    found = attend_prompt(q, k, v, lengths if padded else None, spec, sinks)
+    q, k, v = (t.float().transpose(1, 2) for t in (q, k, v))
+    k, v = (t.repeat_interleave(group, 1) for t in (k, v))
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    hidden = (distance < 0) | (distance >= (window or tokens))
+    hidden = hidden.expand(2, 1, -1, -1).clone()
+    if padded:
+        hidden[0, :, :, :5] = True
+    logits = (q @ k.mT / dim ** 0.5).masked_fill(hidden, float("-inf"))
+    logits = torch.cat([logits, sinks[None, :, None, None].expand(2, -1, tokens, -1)], -1)
+    wanted = (logits.softmax(-1)[..., :tokens] @ v).transpose(1, 2)
+    close(found[1], wanted[1], 1e-3)
+    close(found[0, 5:], wanted[0, 5:], 1e-3)
+
+
+def test_torch_compile_of_experts(tmp_path):
+    _, ours = pair(tmp_path, "qwen3_moe", "awq")
+    block = ours.model.layers[0].mlp
+    x = torch.randn(2, 3, 256).half()
+    compiled = torch.compile(block, fullgraph=True, backend="eager")
+    assert torch.equal(compiled(x), block(x))
+
+
+@pytest.mark.parametrize("make", ["deepcopy", "pickle"])
+def test_a_copy_of_a_model_of_experts_generates(hx, tmp_path, make):
+    import copy
+    import pickle
+
+    model, ours = pair(tmp_path, "gpt_oss", "mxfp4")
+    hx.compile(ours, kv="fp16")
+    ids = tokens(model, 2, PROMPT)
+    given = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    expected = ours.generate(ids, **given)
+    twin = copy.deepcopy(ours) if make == "deepcopy" else pickle.loads(pickle.dumps(ours))
+    assert torch.equal(twin.generate(ids, **given), expected)
+
+
+@pytest.mark.parametrize("model_type", ["mixtral", "qwen3_moe", "gpt_oss"])
+def test_experts_that_no_cache_serves(heddle, hx, model_type):
+    model = small_models.plain(model_type).half()
+    with pytest.raises(heddle.UnsupportedError, match=r"its \w+Experts are not Heddle's"):
+        hx.HeddleCache(model, 1, 16, "fp16")
+
+
+def change_config(**fields):
+    def change(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **fields}))
+    return change
+
+
+def test_experts_that_are_refused(heddle, hx, tmp_path, monkeypatch):
+    """By name, before anything is packed."""
+    monkeypatch.setattr(hx._quantizer, "fill", None)
+    monkeypatch.setitem(small_models.MODELS, "llama4_text", {})
+    given = {"quantization_config": hx.HeddleConfig(bits=4, group_size=64)}
+    model = small_models.plain("llama4_text", num_local_experts=4, num_experts_per_tok=1,
+                               interleave_moe_layer_step=1).half()
+    model.save_pretrained(tmp_path / "llama4")
+    with pytest.raises(heddle.UnsupportedError, match=r"experts, a Llama4TextExperts: .*ids"):
+        load(tmp_path / "llama4", **given)
+
+    def refused(words):
+        with pytest.raises(heddle.UnsupportedError, match=words):
+            load(tmp_path / "mixtral")
+
+    experts = type(small_models.plain("mixtral").model.layers[0].mlp.experts)
+    small_experts.write(small_models.plain("mixtral"), tmp_path / "mixtral", "awq")
+    with monkeypatch.context() as patch:
+        patch.setattr(experts, "_apply_gate", lambda _self, x: x[:, :1] * x[:, 1:])
+        refused("MixtralExperts: its activation is not silu")
+    tensors = small_models.safetensors.torch.load_file(tmp_path / "mixtral/model.safetensors")
+    path = tmp_path / "mixtral/model.safetensors"
+
+    def save(more, less):
+        kept = {key: value for key, value in tensors.items() if less not in key}
+        small_models.safetensors.torch.save_file({**kept, **more}, path, {"format": "pt"})
+
+    router = "model.layers.1.block_sparse_moe.gate"
+    made, _ = small_models.awq(tensors[router + ".weight"].float())
+    save({f"{router}.{part}": tensor.contiguous() for part, tensor in made.items()}, router)
+    refused("layers.1.mlp.gate: this MixtralTopKRouter is quantised")
+    save({}, router)
+    refused("does not have model.layers.1.mlp.gate.weight")
+    save({}, "layers.1.block_sparse_moe.experts")
+    refused(r"layers\.1\.\S*experts")
