@@ -179,6 +179,11 @@ def test_who_watches_a_router_sees_it(heddle, hx, tmp_path, launches):
     expected = model(ids).logits
     seen = []
     block = ours.model.layers[0].mlp
+    block.gate.forward = type(block.gate).forward.__get__(block.gate)
+    launches.clear()
+    close(ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16")).logits, expected)
+    assert launches == [False, True]
+    del block.gate.forward
     for module in (block, block.gate, block.experts):
         launches.clear()
         hook = module.register_forward_hook(lambda module, _given, _y: seen.append(module))
@@ -189,8 +194,10 @@ def test_who_watches_a_router_sees_it(heddle, hx, tmp_path, launches):
         seen.clear()
 
 
-def test_a_router_in_another_dtype(hx, tmp_path):
-    """Transformers renames Mixtral's, and keeps the checkpoint's dtype then."""
+def test_tensors_that_transformers_loads_in_another_dtype(hx, tmp_path):
+    """What it renames, as Mixtral's routers, keeps the checkpoint's; norms of gpt-oss get FP32."""
+    _, ours = pair(tmp_path / "gpt-oss", "gpt_oss", "mxfp4")
+    assert {each.dtype for each in ours.parameters()} == {torch.float16}
     model, ours = pair(tmp_path, "mixtral", "awq")
     ours = load(tmp_path / "model", dtype=torch.bfloat16)
     assert {each.dtype for each in ours.parameters()} == {torch.bfloat16}
@@ -198,6 +205,18 @@ def test_a_router_in_another_dtype(hx, tmp_path):
     close(ours(ids).logits, model(ids).logits, 0.1)
     cache = hx.HeddleCache(ours, 1, 16, "bf16")
     close(ours(ids, past_key_values=cache).logits, model(ids).logits, 0.1)
+
+
+def test_biases_of_zeros(hx, tmp_path):
+    model = small_models.plain("gpt_oss")
+    for name, tensor in model.named_parameters():
+        if "experts" in name and name.endswith("bias"):
+            tensor.zero_()
+    small_experts.write(model, tmp_path, "mxfp4")
+    ours = load(tmp_path)
+    assert ours.model.layers[0].mlp.experts.down_bias is None
+    ids = tokens(model, 2, PROMPT)
+    close(ours(ids).logits, model(ids).logits)
 
 
 def test_sinks_that_were_replaced_count(hx, tmp_path):

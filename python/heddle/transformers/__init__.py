@@ -5,9 +5,10 @@
     heddle.transformers.compile(model, kv="int8:head")
     model.generate(**inputs, max_new_tokens=100)       # one CUDA graph for each token
 
-Linear layers become heddle.torch.Linear: q, k and v one, gate and up one with the activation.
-Everything else, lm_head too, stays as Transformers has it, and every cache of Transformers works.
-With a HeddleCache the decoder layers run on Heddle's kernels from the first norm to the last.
+Linear layers become heddle.torch.Linear: q, k and v one, gate and up one with the activation. The
+experts of a layer become one module. Everything else, routers and lm_head too, stays as
+Transformers has it, and every cache of Transformers works. With a HeddleCache the decoder layers
+run on Heddle's kernels from the first norm to the last.
 
 Needs Transformers 5 and PyTorch 2.9 or newer.
 """

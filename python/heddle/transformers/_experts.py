@@ -16,6 +16,7 @@ from .._errors import UnsupportedError
 from ..torch import canonical, changed, moe
 from ..torch._checks import check_tensor
 from ..torch._specs import DTYPES, NAMES, fields
+from ._modules import has_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ def routed_spec(block: Any) -> tuple[Any, str] | None:
     if type(router).__name__ != kind or not isinstance(experts, Experts):
         return None
     for module in (block, router, experts):
-        if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module):
+        if has_hooks(module) or "forward" in vars(module):
             return None
     if router.top_k != experts.top_k:
         return None
@@ -185,7 +186,8 @@ def check_experts(
     for name, module in modules.items():
         if name.rpartition(".")[2] == "experts" and name not in known:
             raise UnsupportedError(
-                f"{name}: the checkpoint has no layer of experts for this {type(module).__name__}",
+                f"{name}: of the checkpoint Heddle has no layer of experts for this"
+                f" {type(module).__name__}; `heddle build FOLDER --list` tells what it has",
                 "transformers.experts",
             )
     for place in places:

@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from ..torch import Linear
 
 
+def has_hooks(module: torch.nn.Module) -> bool:
+    """Whether anyone watches a module's calls.
+
+    Hooks that Transformers leaves behind, once it has returned hidden states or logits of routers,
+    do nothing.
+    """
+    hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
+    return any(
+        not str(getattr(hook, "__module__", "")).startswith("transformers.") for hook in hooks
+    )
+
+
 class Pending(torch.nn.Module):
     """The place of a layer while the rest of the model is loaded: it has no tensors."""
 

@@ -12,7 +12,7 @@ import torch
 
 from .._errors import UnsupportedError
 from ._experts import Experts
-from ._modules import Pending
+from ._modules import Pending, has_hooks
 
 _BASE = {"embed_tokens", "layers", "norm", "rotary_emb"}
 _ATTENTION = {
@@ -73,27 +73,17 @@ def check_layer(
 
 
 def check_hooks(base: Any, norms: tuple[str, ...]) -> None:
-    """Refuses hooks on modules whose forward() the decoder does not call.
-
-    Those that Transformers leaves behind once it has returned hidden states do nothing.
-    """
+    """Refuses hooks on modules whose forward() the decoder does not call."""
     for layer in (base, *base.layers):
         names = ("norm",) if layer is base else (*norms, "self_attn", "")
         for name in names:
             module = getattr(layer, name) if name else layer
-            if not (module._forward_hooks or module._forward_pre_hooks):
-                continue
-            hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
-            if any(not _module_of(hook).startswith("transformers.") for hook in hooks):
+            if has_hooks(module):
                 raise UnsupportedError(
                     f"a {type(module).__name__} has a hook, which a HeddleCache would leave out;"
                     " allowed: hooks on MLPs and linear layers",
                     "transformers.hook",
                 )
-
-
-def _module_of(hook: Any) -> str:
-    return str(getattr(hook, "__module__", ""))
 
 
 def longest(config: dict[str, Any]) -> int | None:
