@@ -168,6 +168,19 @@ def test_routers_and_shared_experts(hx, monkeypatch, tmp_path, model_type, sizes
     close(ours(ids, past_key_values=cache).logits, model(ids).logits)
 
 
+def test_a_router_that_has_a_linear_layer_keeps_its_bits(hx, monkeypatch, tmp_path):
+    monkeypatch.setitem(small_models.MODELS, "gemma4_text", {})
+    model = small_models.plain("gemma4_text", enable_moe_block=True, num_experts=8,
+                               top_k_experts=2, moe_intermediate_size=128)
+    model.half().save_pretrained(tmp_path)
+    ours = load(tmp_path, quantization_config=hx.HeddleConfig(weight={"type": "fp16"}))
+    layer = ours.model.layers[1]
+    assert type(layer.router.proj) is torch.nn.Linear
+    assert type(layer.mlp.down_proj) is not torch.nn.Linear
+    ids = torch.arange(2, 7)[None]
+    close(ours(ids).logits, model.float()(ids).logits)
+
+
 def test_who_watches_a_router_sees_it(heddle, hx, tmp_path, launches):
     model, ours = pair(tmp_path, "mixtral", "awq")
     ids = tokens(model, 2, PROMPT)
@@ -324,7 +337,7 @@ def test_experts_that_are_refused(heddle, hx, tmp_path, monkeypatch):
     router = "model.layers.1.block_sparse_moe.gate"
     made, _ = small_models.awq(tensors[router + ".weight"].float())
     save({f"{router}.{part}": tensor.contiguous() for part, tensor in made.items()}, router)
-    refused("layers.1.mlp.gate: this MixtralTopKRouter is quantised")
+    refused("layers.1.mlp.gate: this MixtralTopKRouter is quantised or packed")
     save({}, router)
     refused("does not have model.layers.1.mlp.gate.weight")
     save({}, "layers.1.block_sparse_moe.experts")

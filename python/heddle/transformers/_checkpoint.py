@@ -78,15 +78,13 @@ class CheckpointSource:
             for layer in self.reader.layers
             if layer.name not in self._of_experts and not self._is_left(layer, lm_head)
         ]
-        self.experts = [
-            ExpertsPlace(
-                name_of(experts.name),
-                experts_spec(experts.spec, dtype, weight),
-                self.reader.layer(experts.gate_up),
-                self.reader.layer(experts.down),
-            )
-            for experts in self.reader.experts
-        ]
+        self.experts = []
+        for experts in self.reader.experts:
+            spec = experts_spec(experts.spec, dtype, weight)
+            gate_up, down = (self.reader.layer(n) for n in (experts.gate_up, experts.down))
+            if weight is None:
+                check_packed(spec, gate_up.spec, down.spec)
+            self.experts.append(ExpertsPlace(name_of(experts.name), spec, gate_up, down))
 
     def _refuse_what_is_not_served(self) -> None:
         unserved = [
@@ -118,7 +116,10 @@ class CheckpointSource:
         )
 
     def _is_beside_experts(self, name: str) -> bool:
-        return name.rpartition(".")[0] in self._blocks
+        """Whether it is in no module of its own of a block, or in a router, as Gemma 4's is."""
+        parent = name.rpartition(".")[0]
+        block, _, module = parent.rpartition(".")
+        return parent in self._blocks or (block in self._blocks and module in _ROUTERS)
 
     def make(self, place: LayerPlace, device: torch.device) -> Linear:
         """Packs one layer; a plain one is quantised first."""
@@ -136,14 +137,10 @@ class CheckpointSource:
     def make_experts(self, place: ExpertsPlace, device: torch.device) -> Experts:
         """Packs the experts of one layer, or quantises them one after the other."""
         made = {}
-        gemms = moe_gemms(place.spec)
-        plain = self.weight is not None
-        if not plain:
-            check_packed(place.spec, place.gate_up.spec, place.down.spec)
         for name, layer, gemm in zip(
-            ("gate_up", "down"), (place.gate_up, place.down), gemms, strict=True
+            ("gate_up", "down"), (place.gate_up, place.down), moe_gemms(place.spec), strict=True
         ):
-            if plain:
+            if self.weight is not None:
                 made[name] = self._quantized_experts(layer, canonical(gemm), device)
             else:
                 made[name] = self._packed(layer, device).view(layer.packed.shape)
@@ -200,6 +197,7 @@ class CheckpointSource:
 
 
 _PLAIN = {"F16", "BF16", "F32"}
+_ROUTERS = {"router", "gate"}
 
 
 def _is_plain(layer: CheckpointLayer) -> bool:

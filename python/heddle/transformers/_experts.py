@@ -178,8 +178,8 @@ def check_experts(
         beside = part.name.rpartition(".")[0] in blocks
         if beside and module is not None and not isinstance(module, torch.nn.Linear):
             raise UnsupportedError(
-                f"{part.name}: this {type(module).__name__} is quantised, and routers have to keep"
-                " their 16 bits",
+                f"{part.name}: this {type(module).__name__} is quantised or packed; allowed: plain"
+                " routers of 16 bits",
                 "transformers.experts",
             )
     known = {place.name for place in places}
@@ -205,8 +205,8 @@ def _check(module: Any, place: ExpertsPlace) -> None:
     # What Transformers gives to experts that are called with a choice of theirs.
     if not hasattr(module, "has_bias") or not hasattr(module, "is_transposed"):
         raise UnsupportedError(
-            f"{where}: its experts are not those of Transformers that take ids and weights, such as"
-            " Mixtral's, Qwen 3's and gpt-oss's",
+            f"{where}: Transformers calls them without ids and weights; allowed: experts that it"
+            " calls as those of Mixtral, Qwen 3 MoE and gpt-oss",
             "transformers.experts",
         )
     given = fields(place.spec, "moe")
