@@ -72,7 +72,8 @@ def gap(model, ids):
     """By how much of a logit the routers' choices for these tokens are made, at least."""
     logits = []
     routers = [m for m in model.modules() if type(m).__name__.endswith("Router")]
-    hooks = [m.register_forward_hook(lambda _m, _x, y: logits.append(y[0])) for m in routers]
+    hooks = [m.register_forward_hook(
+        lambda _m, _x, y: logits.append(y[0] if isinstance(y, tuple) else y)) for m in routers]
     model(ids)
     for hook in hooks:
         hook.remove()

@@ -21,6 +21,15 @@ def test_a_cache_is_freed_at_once(hx, tmp_path):
         gc.enable()
 
 
+def test_a_cache_by_both_names(hx, tmp_path):
+    """Later versions of Transformers call past_key_values cache, and give it by that name."""
+    _, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2)
+    made = [ours.model(ids, **{name: hx.HeddleCache(ours, 2, 16, "fp16")}).last_hidden_state
+            for name in ("past_key_values", "cache")]
+    assert torch.equal(*made)
+
+
 def test_a_quantised_cache(hx, tmp_path):
     import rounded_cache
 

@@ -10,7 +10,7 @@ experts of a layer become one module. Everything else, routers and lm_head too, 
 Transformers has it, and every cache of Transformers works. With a HeddleCache the decoder layers
 run on Heddle's kernels from the first norm to the last.
 
-Needs Transformers 5 and PyTorch 2.9 or newer.
+Needs Transformers 5.10 and PyTorch 2.9 or newer.
 """
 
 from __future__ import annotations

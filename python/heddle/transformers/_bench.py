@@ -15,6 +15,7 @@ from .._errors import UnsupportedError, UsageError
 from ..torch import Linear, runtime
 from ._cache import HeddleCache
 from ._convert import convert
+from ._decoder import CACHE
 
 if TYPE_CHECKING:
     import argparse
@@ -109,12 +110,11 @@ def _plain_step(model: Any, forward: Any, batch: int, context: int) -> Callable[
     positions = torch.full((1, 1), context - 1, device="cuda")
 
     def step() -> None:
-        out = forward(input_ids=tokens, position_ids=positions, past_key_values=cache,
-                      use_cache=True)  # fmt: skip
+        out = forward(input_ids=tokens, position_ids=positions, use_cache=True, **{CACHE: cache})
         tokens.copy_(out.logits[:, -1].argmax(-1, keepdim=True))
         torch._foreach_sub_([layer.cumulative_length for layer in cache.layers], 1)
 
-    model(input_ids=tokens, past_key_values=cache, use_cache=True)
+    model(input_ids=tokens, use_cache=True, **{CACHE: cache})
     for layer in cache.layers:
         layer.cumulative_length.fill_(context - 1)
     return _graph(step)
@@ -126,7 +126,7 @@ def _heddle_step(model: Any, cache: HeddleCache, context: int) -> Callable[[], N
 
     def step() -> None:
         cache.seen = context - 1
-        out = model(input_ids=tokens, past_key_values=cache, use_cache=True)
+        out = model(input_ids=tokens, use_cache=True, **{CACHE: cache})
         tokens.copy_(out.logits[:, -1].argmax(-1, keepdim=True))
         cache.lengths.sub_(1)
 

@@ -11,7 +11,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 from .. import KvCache, KvCacheTensor, kv_cache_layout
 from .._errors import UnsupportedError, UsageError
 from ..torch._specs import DTYPES, fields
-from ._decoder import Decoder, decoder_of
+from ._decoder import CACHE, Decoder, decoder_of
 
 
 @dataclass
@@ -57,6 +57,9 @@ class HeddleLayer(CacheLayerMixin):
     def get_max_length(self) -> int:
         """Columns that there is memory for."""
         return self._columns.capacity
+
+    get_max_cache_shape = get_max_length
+    """The name in earlier versions of Transformers."""
 
     def reset(self) -> None:
         """The whole cache's is what counts."""
@@ -224,7 +227,7 @@ class _Prepare:
         wanted = (
             generation_config.use_cache is not False
             and generation_config.cache_implementation is None
-            and model_kwargs.get("past_key_values") is None
+            and model_kwargs.get(CACHE) is None
             and generation_config.num_beams == 1
         )
         if not wanted:
@@ -234,5 +237,5 @@ class _Prepare:
             )
         batch = batch_size * max(generation_config.num_return_sequences or 1, 1)
         made = HeddleCache(self.model, batch, max_cache_length + 1, self.kv)
-        model_kwargs["past_key_values"] = made
+        model_kwargs[CACHE] = made
         return None

@@ -22,6 +22,11 @@ from ._verify import check_hooks, longest
 if TYPE_CHECKING:
     from ._cache import HeddleCache
 
+CACHE = (
+    "cache" if "cache" in BaseModelOutputWithPast.__dataclass_fields__ else "past_key_values"
+)
+"""What this version of Transformers calls caches in arguments and outputs."""
+
 _QUERIES = 8
 """Tokens of a sequence that decode_attention takes at once."""
 
@@ -256,22 +261,24 @@ class _Forward:
         position_ids: torch.Tensor | None = None,
         past_key_values: Any = None,
         inputs_embeds: torch.Tensor | None = None,
+        cache: Any = None,
         **more: Any,
     ) -> Any:
-        if not hasattr(past_key_values, "decoder"):
+        cache = past_key_values if cache is None else cache
+        if not hasattr(cache, "decoder"):
             return self.plain(
                 input_ids=input_ids,
                 attention_mask=attention_mask,
                 position_ids=position_ids,
-                past_key_values=past_key_values,
                 inputs_embeds=inputs_embeds,
+                **{CACHE: cache},
                 **more,
             )
-        _check_call(self.base, past_key_values, input_ids, inputs_embeds, more)
+        _check_call(self.base, cache, input_ids, inputs_embeds, more)
         x = self.base.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        hidden = past_key_values.decoder(x, attention_mask, past_key_values, position_ids)
-        made = MoeModelOutputWithPast if past_key_values.decoder.routes else BaseModelOutputWithPast
-        return made(last_hidden_state=hidden, past_key_values=past_key_values)
+        hidden = cache.decoder(x, attention_mask, cache, position_ids)
+        made = MoeModelOutputWithPast if cache.decoder.routes else BaseModelOutputWithPast
+        return made(last_hidden_state=hidden, **{CACHE: cache})
 
 
 def _check_call(base: Any, cache: Any, input_ids: Any, embeddings: Any, more: Any) -> None:

@@ -15,7 +15,7 @@ from transformers.generation.utils import GenerateDecoderOnlyOutput, GenerationM
 from .._errors import UnsupportedError, UsageError
 from ..torch._specs import NAMES
 from ._cache import HeddleCache
-from ._decoder import decoder_of
+from ._decoder import CACHE, decoder_of
 from ._step import Step
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ class _Generate:
 
 
 def _prepare_no_cache(generation_config: Any, model_kwargs: dict[str, Any], *_: Any) -> None:
-    if model_kwargs.get("past_key_values") is not None:
+    if model_kwargs.get(CACHE) is not None:
         raise UsageError(
-            "past_key_values is given; a model that heddle.transformers.compile() has"
+            f"{CACHE} is given; a model that heddle.transformers.compile() has"
             " compiled brings its own cache",
             "transformers.cache",
         )
@@ -89,8 +89,7 @@ _NOT_SERVED = {
 """Arguments of generate() that Transformers keeps from a loop."""
 
 _SERVED = {
-    "attention_mask", "inputs_embeds", "past_key_values", "position_ids", "use_cache",
-    "logits_to_keep",
+    "attention_mask", "inputs_embeds", CACHE, "position_ids", "use_cache", "logits_to_keep",
 }  # fmt: skip
 """Inputs of the model that a loop reads: the user's, and those that Transformers makes."""
 
@@ -128,7 +127,7 @@ def _loop(kv: str | dict[str, Any] | None, streamer: Any) -> Callable[..., Any]:
         if unknown:
             raise UnsupportedError(
                 f"{', '.join(sorted(unknown))} is given; a compiled model takes"
-                f" {', '.join(sorted(_SERVED - {'past_key_values'}))}",
+                f" {', '.join(sorted(_SERVED - {CACHE}))}",
                 "transformers.inputs",
             )
         limits = [c.max_length for c in stopping_criteria if isinstance(c, MaxLengthCriteria)]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ._decoder import CACHE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
@@ -97,7 +99,7 @@ class Step:
         self.column.fill_(self.start)
         given = {"input_ids": prompt} if embeddings is None else {"inputs_embeds": embeddings}
         logits = self.model(
-            **given, attention_mask=mask, position_ids=positions, past_key_values=self.cache,
+            **given, **{CACHE: self.cache}, attention_mask=mask, position_ids=positions,
             use_cache=True, logits_to_keep=1, return_dict=True,
         ).logits[:, -1]  # fmt: skip
         self._take(self._choose(logits))
@@ -140,7 +142,7 @@ class Step:
 
     def _forward(self) -> torch.Tensor:
         made: torch.Tensor = self.model(
-            input_ids=self.next, past_key_values=self.cache, use_cache=True, return_dict=True
+            input_ids=self.next, **{CACHE: self.cache}, use_cache=True, return_dict=True
         ).logits[:, -1]
         return made
 
