@@ -309,6 +309,16 @@ def change_config(**fields):
     return change
 
 
+def test_columns_out_of_order_are_refused(heddle, monkeypatch, tmp_path):
+    import functools
+
+    make, config = small_models.FORMATS["gptq-act-order"]
+    monkeypatch.setitem(small_models.FORMATS, "gptq-act-order",
+                        (functools.partial(make, seed=3), config))
+    with pytest.raises(heddle.UnsupportedError, match=r"experts\.down_proj: .*act-order"):
+        pair(tmp_path, "mixtral", "gptq-act-order")
+
+
 def test_experts_that_are_refused(heddle, hx, tmp_path, monkeypatch):
     """By name, before anything is packed."""
     monkeypatch.setattr(hx._quantizer, "fill", None)
