@@ -40,6 +40,9 @@ def weights_of(spec, packed):
         return codes.view(DTYPES[weight["type"]]).float()
     scales = scales_of(scales, weight["scale_dtype"]) * factor
     columns = torch.arange(codes.shape[1]) * scales.shape[1] // codes.shape[1]
+    if weight["group_size"] > 0:  # a shard may begin and end inside a group
+        first = weight.get("group_offset", 0)
+        columns = (torch.arange(codes.shape[1]) + first) // weight["group_size"]
     if weight["type"] in {"e4m3", "e5m2"}:
         values = codes.view(DTYPES["fp8_" + weight["type"]]).float()
     elif weight["type"] == "e2m1":
