@@ -190,9 +190,12 @@ class LayersOfModel {
     const bool is_product = product != products_.end();
     const bool is_down = is_product && product->second.is_down;
     const Spec& kernel = is_product ? product->second.experts->spec : packed.spec;
-    const auto [place, is_new] =
-        kernels_.try_emplace({kernel.name(), kernel.canonical_json()}, model_.kernels.size());
-    if (is_new) model_.kernels.push_back({kernel, 0, covers(packed.group)});
+    const std::optional<Spec> routed =
+        is_product ? product->second.experts->routed : std::optional<Spec>();
+    const std::string text =
+        kernel.canonical_json() + (routed ? routed->canonical_json() : std::string());
+    const auto [place, is_new] = kernels_.try_emplace({kernel.name(), text}, model_.kernels.size());
+    if (is_new) model_.kernels.push_back({kernel, 0, covers(packed.group), routed});
     ModelKernel& served = model_.kernels[place->second];
     if (!is_down) ++served.layers;  // the two products of experts are one layer of them
     if (is_product) add_covers(product->second, is_new, packed.group, &served);
@@ -289,7 +292,7 @@ class LayersOfModel {
   std::set<std::string> consumed_;
   Layers layers_;
   Model model_;
-  std::map<NameAndText, std::size_t> kernels_;        // by name and spec
+  std::map<NameAndText, std::size_t> kernels_;        // by name and specs
   std::map<std::string, Product> products_;           // layers that are one
   std::set<const CheckpointExperts*> first_experts_;  // of a kernel
   std::map<NameAndText, std::size_t> unserved_;       // by name and reason

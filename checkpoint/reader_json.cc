@@ -60,10 +60,12 @@ std::string checkpoint_to_json(const CheckpointReader& reader) {
   }
   auto experts = ordered_json::array();
   for (const CheckpointExperts& one : reader.experts()) {
-    experts.push_back({{"name", one.name},
+    ordered_json entry{{"name", one.name},
                        {"spec", ordered_json::parse(one.spec.canonical_json())},
                        {"gate_up", one.gate_up},
-                       {"down", one.down}});
+                       {"down", one.down}};
+    if (one.routed) entry["routed"] = ordered_json::parse(one.routed->canonical_json());
+    experts.push_back(std::move(entry));
   }
   return ordered_json{{"layers", std::move(layers)},
                       {"experts", std::move(experts)},

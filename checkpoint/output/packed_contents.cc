@@ -102,6 +102,7 @@ std::string contents_text(const PackedContents& contents) {
   auto experts = Json::object();
   for (const auto& [name, one] : contents.experts) {
     experts[name] = {{"spec", one.spec}, {"gate_up", one.gate_up}, {"down", one.down}};
+    if (!one.routed.empty()) experts[name]["routed"] = one.routed;
   }
   const Json document = {{"version", kContentsVersion},   {"fused", contents.fused},
                          {"gated", contents.gated},       {"dense", contents.dense},
@@ -143,7 +144,8 @@ PackedContents read_contents(std::string_view text, const std::string& file) {
       const ContentsReader one = reader.object(experts.items[i]);
       contents.experts.emplace(
           experts.keys[i],
-          PackedExpertsContents{one.text("spec"), one.text("gate_up"), one.text("down")});
+          PackedExpertsContents{one.text("spec"), one.text("gate_up"), one.text("down"),
+                                one.has("routed") ? one.text("routed") : ""});
     }
   }
   for (const Node& node : reader.member("unserved", Node::Kind::kArray).items) {

@@ -34,6 +34,7 @@ struct PackedExpertsContents {
   std::string spec;  // of a moe: JSON
   std::string gate_up;
   std::string down;
+  std::string routed{};  // CheckpointExperts::routed: JSON; empty: none
 };
 
 struct PackedContents {

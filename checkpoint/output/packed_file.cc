@@ -291,8 +291,10 @@ CheckpointExperts PackedFileReader::read_experts(
     refuse(fmt::format("the experts \"{}\" in its metadata {}", excerpt(name), why));
   };
   std::optional<Spec> spec;
+  std::optional<Spec> routed;
   try {
     spec = Spec::parse(contents.spec);
+    if (!contents.routed.empty()) routed = Spec::parse(contents.routed);
   } catch (const Error&) {
     refuse_experts("have a spec that this library does not know");
   }
@@ -315,7 +317,17 @@ CheckpointExperts PackedFileReader::read_experts(
   };
   expect_product(contents.gate_up, gemms.gate_up);
   expect_product(contents.down, gemms.down);
-  return {name, Spec::from_moe(*moe, "experts"), contents.gate_up, contents.down};
+  if (routed) {
+    const auto* const by_logits = routed->get_if<MoeSpec>();
+    MoeSpec by_ids = by_logits == nullptr ? MoeSpec() : *by_logits;
+    const bool chooses = by_ids.router.chooses();
+    by_ids.router = moe->router;
+    if (!chooses || Spec::from_moe(by_ids).canonical_json() != spec->canonical_json()) {
+      refuse_experts("have another spec for logits than for ids");
+    }
+    routed = Spec::from_moe(*by_logits, "experts");
+  }
+  return {name, Spec::from_moe(*moe, "experts"), contents.gate_up, contents.down, routed};
 }
 
 void PackedFileReader::check_arch(const Spec& spec, const std::string& layer, int arch) const {

@@ -32,7 +32,8 @@ PackedContents contents_of(const PackedCheckpoint& packed, const PackOptions& op
     }
   }
   for (const CheckpointExperts& experts : packed.experts) {
-    contents.experts[experts.name] = {experts.spec.canonical_json(), experts.gate_up, experts.down};
+    contents.experts[experts.name] = {experts.spec.canonical_json(), experts.gate_up, experts.down,
+                                      experts.routed ? experts.routed->canonical_json() : ""};
   }
   for (const MadeTensor& tensor : packed.others) contents.copied.push_back(tensor.info.name);
   return contents;

@@ -164,8 +164,8 @@ class Planner {
     if (moe.epilogue.gated) gated_.add_gated_experts();
     add_product(set.gate_up, gate_up, gemms.gate_up);
     add_product(set.down, down, gemms.down);
-    plan_.experts.push_back(
-        {set.name, Spec::from_moe(moe, "experts"), set.gate_up.name, set.down.name});
+    plan_.experts.push_back({set.name, Spec::from_moe(moe, "experts"), set.gate_up.name,
+                             set.down.name, routed_moe(set.block->facts.experts, moe, "experts")});
     if (moe.epilogue.residual) residual_.push_back(&set);
     std::string note = shared_experts_note(set.block->facts.experts);
     std::vector<std::string>& notes = plan_.notes;

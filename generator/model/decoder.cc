@@ -40,7 +40,7 @@ bool same(const ModelExperts& a, const ModelExperts& b) {
          a.latent == b.latent && a.shared == b.shared && a.shared_gate == b.shared_gate &&
          a.scoring == b.scoring && a.groups == b.groups &&
          a.groups_per_token == b.groups_per_token && a.normalised == b.normalised &&
-         a.scale == b.scale && a.bias == b.bias && a.hashed == b.hashed &&
+         a.scale == b.scale && a.bias == b.bias && a.hashed == b.hashed && a.routed == b.routed &&
          a.plain_gate == b.plain_gate && a.clamp_limit == b.clamp_limit &&
          a.clamp_factor == b.clamp_factor && a.weighs_input == b.weighs_input &&
          a.plain_shared == b.plain_shared;
@@ -301,6 +301,7 @@ class Interpreter {
     facts.scale = values_.number(row.scale);
     facts.bias = values_.flag(row.bias);
     facts.hashed = values_.flag(row.hashed);
+    facts.routed = values_.flag(row.routed);
     facts.plain_gate = values_.flag(row.plain_gate.empty() ? family_.plain_gate : row.plain_gate);
     facts.clamp_limit = values_.number(row.clamp_limit);
     facts.clamp_factor = values_.number(row.clamp_factor);

@@ -30,6 +30,13 @@ void set_clamped(const ModelExperts& experts, bool gated, MoeEpilogueSpec* epilo
   epilogue->limit = why->empty() ? static_cast<int>(limit) : 0;
 }
 
+std::optional<RouterScores> scores_named(const std::string& scoring) {
+  if (scoring == "softmax") return RouterScores::kSoftmax;
+  if (scoring == "sigmoid") return RouterScores::kSigmoid;
+  if (scoring == "sqrtsoftplus") return RouterScores::kSqrtSoftplus;
+  return std::nullopt;
+}
+
 // Behind a projection of their own routed experts have another width.
 bool is_shared_residual(const ModelExperts& experts) {
   return experts.shared > 0 && experts.latent == 0 && experts.plain_shared;
@@ -78,6 +85,23 @@ MoeSpec moe_of_block(const Decoder& decoder, const DecodedBlock& block, std::str
     *why = "no kernel of experts has the activation \"" + excerpt(decoder.gate.activation) + '"';
   }
   return spec;
+}
+
+std::optional<Spec> routed_moe(const ModelExperts& experts, MoeSpec moe, const std::string& name) {
+  const std::optional<RouterScores> scores = scores_named(experts.scoring);
+  if (!experts.routed || experts.hashed || !scores) return std::nullopt;
+  RouterSpec& router = moe.router;
+  router.scores = *scores;
+  router.renormalize = experts.normalised;
+  router.scaling_factor = static_cast<float>(experts.scale);
+  router.correction_bias = experts.bias;
+  if (experts.groups > 1) {
+    router.groups = experts.groups;
+    router.top_groups = experts.groups_per_token;
+    router.group_score = experts.bias ? GroupScore::kTopTwo : GroupScore::kMax;
+  }
+  if (!why_no_moe(moe).empty()) return std::nullopt;
+  return Spec::from_moe(moe, name);
 }
 
 std::string why_no_moe(const MoeSpec& spec) {

@@ -3,6 +3,7 @@
 #ifndef HEDDLE_GENERATOR_MODEL_EXPERTS_H_
 #define HEDDLE_GENERATOR_MODEL_EXPERTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ ExpertModules expert_modules(const DecodedBlock& block);
 // Number of experts, choice, activation and residual; hidden, intermediate, weights and biases are
 // left as they are by default. Fills `why` where no moe computes the layer.
 MoeSpec moe_of_block(const Decoder& decoder, const DecodedBlock& block, std::string* why);
+
+// `moe` for launches that take the router's logits; none where the config does not say all of how
+// experts are chosen.
+std::optional<Spec> routed_moe(const ModelExperts& experts, MoeSpec moe, const std::string& name);
 
 // Why the layer has no kernel whatever its device; empty where it may have one. Resolving the spec
 // tells the rest.

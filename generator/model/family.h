@@ -114,6 +114,7 @@ struct ExpertsRow {
   Expression scale = "1";
   Expression bias = "false";
   Expression hashed = "false";
+  Expression routed = "false";        // whether these are all that the choice depends on
   Expression plain_gate = {};         // as FamilyRow's, of experts; empty: the same
   Expression clamp_limit = "0";       // of gpt-oss's clamped SwiGLU; 0: it is none
   Expression clamp_factor = "1.702";  // of gates in its sigmoid

@@ -40,10 +40,12 @@ ordered_json layer_json(const ModelLayer& layer, const Model& model) {
 ordered_json kernels_json(const std::vector<ModelKernel>& kernels) {
   auto list = ordered_json::array();
   for (const ModelKernel& kernel : kernels) {
-    list.push_back({{"name", kernel.spec.name()},
-                    {"spec", ordered_json::parse(spec_line(kernel.spec))},
-                    {"covers", kernel.covers},
-                    {"layers", kernel.layers}});
+    ordered_json entry = {{"name", kernel.spec.name()},
+                          {"spec", ordered_json::parse(spec_line(kernel.spec))},
+                          {"covers", kernel.covers},
+                          {"layers", kernel.layers}};
+    if (kernel.routed) entry["routed"] = ordered_json::parse(spec_line(*kernel.routed));
+    list.push_back(std::move(entry));
   }
   return list;
 }

@@ -75,6 +75,8 @@ struct ModelExperts {
   double scale = 1;         // they are multiplied by it
   bool bias = false;        // the choice has a bias that the weights do not have
   bool hashed = false;      // the token's number chooses, not a score
+  // Whether all of the choice follows from these members, as RouterSpec has it.
+  bool routed = false;
   // Between an expert's matrices there is activation(gate) * up, or activation(up), and no more.
   bool plain_gate = true;
   // Not 0: there is gpt-oss's clamped SwiGLU with this limit, and this factor in its sigmoid.

@@ -43,8 +43,8 @@ class ModelBuilder {
   // One layer for each product of the block's experts: the kernel takes both.
   void add_experts(const DecodedBlock& block);
   // `schemes`: of the modules in the order of the layers' parts, null where one has 16 bits.
-  void add_experts(std::vector<ModelLayer> layers, MoeSpec spec, const std::string& why,
-                   const Schemes& schemes);
+  void add_experts(const ModelExperts& experts, std::vector<ModelLayer> layers, MoeSpec spec,
+                   const std::string& why, const Schemes& schemes);
   // Gives the spec the weights of the layer's product, or says why it cannot have them.
   std::string set_expert_weight(const ModelLayer& layer, const Schemes& schemes,
                                 WeightSpec* weight);
@@ -66,8 +66,8 @@ class ModelBuilder {
   EpilogueSpec epilogue_of(const ModelLayer& layer);
   int kernel_of(const ModelLayer& layer, const WeightSpec& weight);
   int kernel_with(const ModelLayer& layer, GemmSpec gemm, const Scheme* scheme);
-  // The index of the kernel with this spec, which so many layers more have.
-  int count_kernel(Spec spec, int layers, const std::string& covers);
+  // The index of the kernel with these specs, which so many layers more have.
+  int count_kernel(ModelKernel counted);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;

@@ -45,6 +45,10 @@ WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dty
   return weight;
 }
 
+std::string routed_text(const ModelKernel& kernel) {
+  return kernel.routed ? kernel.routed->canonical_json() : "";
+}
+
 // The experts of a layer are quantised alike: the first one tells.
 std::string first_expert(std::string path) {
   const std::size_t star = path.find('*');
@@ -114,20 +118,21 @@ int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm, const Sche
       model_.notes.push_back(layer.name + ": " + kSixteenBitsNote + ", because " + why);
   }
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
-  return count_kernel(Spec::from_gemm(gemm, layer.name), layers, covers(layer));
+  return count_kernel({Spec::from_gemm(gemm, layer.name), layers, covers(layer)});
 }
 
-int ModelBuilder::count_kernel(Spec spec, int layers, const std::string& covers) {
+int ModelBuilder::count_kernel(ModelKernel counted) {
   for (std::size_t i = 0; i < model_.kernels.size(); ++i) {
     ModelKernel& kernel = model_.kernels[i];
-    if (kernel.spec.name() != spec.name() ||
-        kernel.spec.canonical_json() != spec.canonical_json()) {
+    if (kernel.spec.name() != counted.spec.name() ||
+        kernel.spec.canonical_json() != counted.spec.canonical_json() ||
+        routed_text(kernel) != routed_text(counted)) {
       continue;
     }
-    kernel.layers += layers;
+    kernel.layers += counted.layers;
     return static_cast<int>(i);
   }
-  model_.kernels.push_back({std::move(spec), layers, covers});
+  model_.kernels.push_back(std::move(counted));
   return static_cast<int>(model_.kernels.size()) - 1;
 }
 
@@ -201,13 +206,13 @@ void ModelBuilder::add_experts(const DecodedBlock& block) {
   }
   for (const auto& [schemes, indices] : different) {
     for (ModelLayer& layer : layers) layer.layers = indices;
-    add_experts(layers, spec, why, schemes);
+    add_experts(block.facts.experts, layers, spec, why, schemes);
   }
   note_once(shared_experts_note(block.facts.experts));
 }
 
-void ModelBuilder::add_experts(std::vector<ModelLayer> layers, MoeSpec spec, const std::string& why,
-                               const Schemes& schemes) {
+void ModelBuilder::add_experts(const ModelExperts& experts, std::vector<ModelLayer> layers,
+                               MoeSpec spec, const std::string& why, const Schemes& schemes) {
   std::vector<Schemes> own;  // of each layer
   auto at = schemes.begin();
   for (const ModelLayer& layer : layers) {
@@ -234,8 +239,9 @@ void ModelBuilder::add_experts(std::vector<ModelLayer> layers, MoeSpec spec, con
         covers += (covers.empty() ? "" : " + ") + leaf_of(part.path);
       }
     }
-    kernel = count_kernel(Spec::from_moe(spec, "experts"),
-                          static_cast<int>(layers[0].layers.size()), covers);
+    kernel =
+        count_kernel({Spec::from_moe(spec, "experts"), static_cast<int>(layers[0].layers.size()),
+                      covers, routed_moe(experts, spec, "experts")});
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Scheme* const scheme = own[i].front();

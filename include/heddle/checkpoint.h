@@ -114,6 +114,7 @@ struct CheckpointExperts {
   Spec spec;         // a moe, for 1 to kDefaultMaxTokens tokens
   std::string gate_up;
   std::string down;
+  std::optional<Spec> routed{};  // as ModelKernel::routed
 };
 
 // A layer that was read, but that no kernel takes: its tensors are among the plain ones.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,9 @@ struct ModelKernel {
   Spec spec;
   int layers = 0;      // how many layers of the model use it
   std::string covers;  // the checkpoint's own names: "q_proj + k_proj + v_proj"
+  // Of experts, where the config says all of how the model chooses them: the same for launches that
+  // take the router's logits, in FP32, in place of ids and weights.
+  std::optional<Spec> routed{};
 };
 
 // A linear operation that no kernel of Heddle can be made for.

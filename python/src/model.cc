@@ -56,7 +56,10 @@ void bind_model_parts(nb::module_& m) {
   Record<ModelKernel>(m, "ModelKernel", "One operation of the model that has a kernel.")
       .field("spec", &ModelKernel::spec, "Its name is the operation's: \"qkv_proj\" ...")
       .field("layers", &ModelKernel::layers, "How many layers use it.")
-      .field("covers", &ModelKernel::covers, "The checkpoint's own names.");
+      .field("covers", &ModelKernel::covers, "The checkpoint's own names.")
+      .field("routed", &ModelKernel::routed,
+             "Of experts whose choice the config says: the spec for launches with the router's "
+             "logits.");
   Record<ModelUnserved>(m, "ModelUnserved", "An operation that no kernel can be made for.")
       .field("name", &ModelUnserved::name, "As in the checkpoint.")
       .field("reason", &ModelUnserved::reason, "And what would be needed.")

@@ -87,6 +87,7 @@ heddle_checkpoint::heddle_checkpoint(const std::string& path,
   }
   for (const heddle::CheckpointExperts& experts : reader.experts()) {
     expert_specs.push_back(experts.spec.canonical_json());
+    routed_specs.push_back(experts.routed ? experts.routed->canonical_json() : "");
   }
   for (const CheckpointTensor& one : reader.tensors()) add(one);
 }
@@ -196,6 +197,7 @@ heddle_status heddle_checkpoint_experts(const heddle_checkpoint* checkpoint, siz
     values.spec = to_c(checkpoint->expert_specs[index]);
     values.gate_up = checkpoint->index_of(checkpoint->reader.layer(from.gate_up));
     values.down = checkpoint->index_of(checkpoint->reader.layer(from.down));
+    values.routed = to_c(checkpoint->routed_specs[index]);
     write_struct(values, experts, "heddle_checkpoint_experts_info");
   });
 }

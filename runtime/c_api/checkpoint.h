@@ -25,6 +25,7 @@ struct heddle_checkpoint {
   heddle::c_api::LazyText json;
   std::vector<std::string> specs;         // of the layers: canonical JSON
   std::vector<std::string> expert_specs;  // of the layers of experts
+  std::vector<std::string> routed_specs;  // of the same, empty where there is none
   std::map<std::string_view, const heddle::CheckpointTensor*> tensors;  // all, by name
 };
 

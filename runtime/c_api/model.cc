@@ -17,6 +17,7 @@ struct heddle_model {
         remarks(fmt::format("{}", fmt::join(heddle::remark_lines(model), "\n"))) {
     for (const heddle::ModelKernel& kernel : model.kernels) {
       specs.push_back(heddle::spec_line(kernel.spec));
+      routed_specs.push_back(kernel.routed ? heddle::spec_line(*kernel.routed) : "");
     }
     for (const heddle::ModelKernel& row : model.rows) {
       row_specs.push_back(heddle::spec_line(row.spec));
@@ -26,7 +27,9 @@ struct heddle_model {
   heddle::Model model;
   std::string json;
   std::string remarks;
-  std::vector<std::string> specs;  // of each kernel
+  std::vector<std::string> specs;         // of each kernel
+  std::vector<std::string> routed_specs;  // empty where there is none
+  std::string no_routed;                  // of rows
   std::vector<std::string> row_specs;
 };
 
@@ -39,12 +42,14 @@ using heddle::c_api::write_struct;
 
 namespace {
 
-heddle_model_kernel_info to_c(const heddle::ModelKernel& kernel, const std::string& spec) {
+heddle_model_kernel_info to_c(const heddle::ModelKernel& kernel, const std::string& spec,
+                              const std::string& routed) {
   heddle_model_kernel_info values = {};
   values.name = text_of(kernel.spec.name());
   values.spec = text_of(spec);
   values.covers = text_of(kernel.covers);
   values.layers = kernel.layers;
+  values.routed = text_of(routed);
   return values;
 }
 
@@ -97,8 +102,8 @@ heddle_status heddle_model_kernel(const heddle_model* model, size_t index,
   return guarded([&] {
     need(model, "model");
     need_index(index, model->model.kernels.size(), "index");
-    write_struct(to_c(model->model.kernels[index], model->specs[index]), info,
-                 "heddle_model_kernel_info");
+    write_struct(to_c(model->model.kernels[index], model->specs[index], model->routed_specs[index]),
+                 info, "heddle_model_kernel_info");
   });
 }
 
@@ -107,7 +112,7 @@ heddle_status heddle_model_row(const heddle_model* model, size_t index,
   return guarded([&] {
     need(model, "model");
     need_index(index, model->model.rows.size(), "index");
-    write_struct(to_c(model->model.rows[index], model->row_specs[index]), info,
+    write_struct(to_c(model->model.rows[index], model->row_specs[index], model->no_routed), info,
                  "heddle_model_kernel_info");
   });
 }

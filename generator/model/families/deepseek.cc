@@ -60,7 +60,8 @@ const ExpertsRow kDeepseekExperts = {
     .groups_per_token = "assumed(topk_group, class_default_groups_per_token) ?? 1",
     .normalised = "norm_topk_prob ?? true",
     .scale = "assumed(routed_scaling_factor, class_default_scale) ?? 1",
-    .bias = "topk_method == 'noaux_tc' ?? true"};
+    .bias = "topk_method == 'noaux_tc' ?? true",
+    .routed = "model_type == 'deepseek_v3' && (topk_method == 'noaux_tc' ?? true)"};
 
 const ExpertsRow kV2Experts = {
     .shared = "shared",

@@ -103,7 +103,8 @@ const std::vector<FamilyRow>& glm_relatives() {
                             .groups_per_token = "topk_group ?? 1",
                             .normalised = "norm_topk_prob ?? true",
                             .scale = "routed_scaling_factor ?? 1",
-                            .bias = "true"}}},
+                            .bias = "true",
+                            .routed = "true"}}},
           .others = {kNextTokens},
       },
   };

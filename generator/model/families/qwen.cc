@@ -25,9 +25,10 @@ const AttentionRow kPlain = {};
 const AttentionRow kHeadNorm = {.qk_norm = QkNorm::kHead, .append_norms = true};
 
 const ExpertsRow kQwenExperts = {
-    .normalised = "norm_topk_prob ?? model_type == 'qwen3_omni_moe_text' ?? false"};
+    .normalised = "norm_topk_prob ?? model_type == 'qwen3_omni_moe_text' ?? false",
+    .routed = "true"};
 const ExpertsRow kExpertsAndShared = {
-    .shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? true"};
+    .shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? true", .routed = "true"};
 
 // An expert that every token takes, times a gate of its own.
 LinearRows gated_shared_expert() {
@@ -163,8 +164,10 @@ const std::vector<FamilyRow>& qwen_relatives() {
                     {"class_default_experts", "60"},
                     kKvHeadsGiven},
           .mixers = windowed(self_attention("qkv_bias ?? true"), kPlain),
-          .feed_forwards = mixture_with_shared(
-              {.shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? false"}),
+          .feed_forwards = mixture_with_shared({.shared = "1",
+                                                .shared_gate = "true",
+                                                .normalised = "norm_topk_prob ?? false",
+                                                .routed = "true"}),
           .tied = kTied,
           .remarks = {kDualChunks},
       },

@@ -86,6 +86,7 @@ typedef struct heddle_checkpoint_experts_info {
   heddle_text spec; /* a moe: what heddle_kernel_create() takes */
   size_t gate_up;   /* layers; their packed weights and biases are those of heddle_moe_args */
   size_t down;
+  heddle_text routed; /* the moe for launches with logits; empty: its routing is not known */
 } heddle_checkpoint_experts_info;
 
 /* The layers of experts, ascending by name. */

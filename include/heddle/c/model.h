@@ -38,6 +38,7 @@ typedef struct heddle_model_kernel_info {
   heddle_text spec;   /* JSON, the name in it */
   heddle_text covers; /* the checkpoint's own names: "q_proj + k_proj + v_proj" */
   int64_t layers;     /* layers of the model that use it */
+  heddle_text routed; /* of experts: the spec for launches with logits; empty: not known */
 } heddle_model_kernel_info;
 /* The spec of a kernel for matrices or, of heddle_model_create_cache(), for the cache. */
 HEDDLE_CALL heddle_model_kernel(const heddle_model* model, size_t index,

@@ -341,6 +341,24 @@ TEST_F(ExpertStacks, RanksAreToldOfASharedExpertThatIsWhole) {
   }
 }
 
+// The routing of the config, which a packed file keeps.
+TEST_F(ExpertStacks, HaveTheRoutingOfTheModel) {
+  const ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
+  write(model);
+  const CheckpointReader reader = open();
+  const CheckpointExperts& experts = reader.experts().at(0);
+  ASSERT_TRUE(experts.routed);
+  EXPECT_EQ(experts.routed->moe().router.scores, RouterScores::kSoftmax);
+  EXPECT_FALSE(experts.spec.moe().router.chooses());
+  const std::string packed = folder_ / "packed.safetensors";
+  repack_checkpoint(Checkpoint(folder_ / "model.safetensors"), read_checkpoint_config(model.config),
+                    packed, {});
+  const CheckpointExperts again = CheckpointReader(packed).experts().at(0);
+  EXPECT_EQ(again.spec.canonical_json(), experts.spec.canonical_json());
+  ASSERT_TRUE(again.routed);
+  EXPECT_EQ(again.routed->canonical_json(), experts.routed->canonical_json());
+}
+
 TEST_F(ExpertStacks, AModelOfThemHasTheKernel) {
   const ExpertModel model = lone_experts(kQwenNames, ExpertForm::kGptq);
   write(model);

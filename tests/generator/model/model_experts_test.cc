@@ -131,6 +131,76 @@ TEST(ModelExperts, EveryFamilyHasItsActivation) {
   }
 }
 
+// The spec with the routing of the first layer of experts, if there is one.
+std::optional<MoeSpec> routed_of(const Json& config) {
+  const Model model = experts_model(config, true);
+  const std::vector<ModelLayer> layers = expert_layers(model, true);
+  EXPECT_FALSE(layers.empty()) << config.at("model_type");
+  const ModelKernel& kernel = model.kernels.at(static_cast<std::size_t>(layers.at(0).kernel));
+  if (!kernel.routed) return std::nullopt;
+  MoeSpec routed = kernel.routed->moe();
+  EXPECT_EQ(kernel.routed->name(), kernel.spec.name());
+  routed.router = kernel.spec.moe().router;
+  EXPECT_EQ(Spec::from_moe(routed).canonical_json(), kernel.spec.canonical_json())
+      << "nothing differs but the routing";
+  EXPECT_FALSE(routed.router.chooses()) << "without it a launch takes ids and weights";
+  return kernel.routed->moe();
+}
+
+TEST(ModelExperts, RoutingIsThatOfTheConfig) {
+  const struct {
+    const char* config;
+    RouterScores scores;
+    bool renormalize;
+    bool correction_bias = false;
+    float scaling_factor = 1;
+  } cases[] = {
+      {"mixtral", RouterScores::kSoftmax, true},
+      {"olmoe", RouterScores::kSoftmax, false},
+      {"granitemoe", RouterScores::kSoftmax, true},
+      {"gpt_oss", RouterScores::kSoftmax, true},
+      {"qwen2_moe", RouterScores::kSoftmax, false},
+      {"qwen3_5_moe", RouterScores::kSoftmax, true},
+      {"deepseek_v3", RouterScores::kSigmoid, true, true, 2.5F},
+      {"glm4_moe", RouterScores::kSigmoid, true, true},
+  };
+  for (const auto& one : cases) {
+    const std::optional<MoeSpec> moe = routed_of(experts_config(one.config));
+    ASSERT_TRUE(moe) << one.config;
+    const RouterSpec& router = moe->router;
+    EXPECT_EQ(router.scores, one.scores) << one.config;
+    EXPECT_EQ(router.logits, DType::kFp32) << one.config;
+    EXPECT_EQ(router.renormalize, one.renormalize) << one.config;
+    EXPECT_EQ(router.correction_bias, one.correction_bias) << one.config;
+    EXPECT_EQ(router.groups, 1) << one.config;
+    EXPECT_EQ(router.scaling_factor, one.scaling_factor) << one.config;
+    EXPECT_FALSE(router.expert_scales) << one.config;
+  }
+  Json grouped = experts_config("deepseek_v3");
+  grouped["n_group"] = 4;
+  grouped["topk_group"] = 2;
+  const RouterSpec router = routed_of(grouped).value().router;
+  EXPECT_EQ(router.groups, 4);
+  EXPECT_EQ(router.top_groups, 2);
+  EXPECT_EQ(router.group_score, GroupScore::kTopTwo);
+  for (const bool normalised : {false, true}) {
+    Json config = experts_config("qwen3_moe");
+    config["norm_topk_prob"] = normalised;
+    EXPECT_EQ(routed_of(config).value().router.renormalize, normalised);
+  }
+}
+
+// A router with a norm of its own, logits that are changed at random, a table of tokens: a launch
+// takes what the engine has chosen.
+TEST(ModelExperts, RoutingThatTheConfigDoesNotSayIsNotGuessed) {
+  for (const char* const name : {"gemma4", "dbrx", "step3p7", "deepseek_v2"}) {
+    EXPECT_FALSE(routed_of(experts_config(name))) << name;
+  }
+  Json config = experts_config("deepseek_v3");
+  config["scoring_func"] = "tanh";
+  EXPECT_FALSE(routed_of(config));
+}
+
 TEST(ModelExperts, SharedExpertsAreTold) {
   const auto note_of_shared = [](const char* name) {
     const Model model = experts_model(experts_config(name));

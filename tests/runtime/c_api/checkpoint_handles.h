@@ -98,8 +98,11 @@ inline void expect_checkpoint(const heddle_checkpoint* handle, const CheckpointR
     expect_rows({
         {"experts", string_of(info.name), experts.name},
         {"spec", string_of(info.spec), experts.spec.canonical_json()},
+        {"routed", string_of(info.routed),
+         experts.routed ? experts.routed->canonical_json() : std::string()},
         {"told", told.at("experts")[i].at("spec").dump(),
          nlohmann::json::parse(experts.spec.canonical_json()).dump()},
+        {"routed told", told.at("experts")[i].contains("routed"), experts.routed.has_value()},
         {"gate_up", reader.layers().at(info.gate_up).name, experts.gate_up},
         {"down", reader.layers().at(info.down).name, experts.down},
     });

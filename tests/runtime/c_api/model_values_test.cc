@@ -46,6 +46,7 @@ void expect_model(const heddle_model* handle, const Model& model) {
     expect_rows({{"name", string_of(info.name), kernel.spec.name()},
                  {"spec", string_of(info.spec), spec_line(kernel.spec)},
                  {"covers", string_of(info.covers), kernel.covers},
+                 {"routed", string_of(info.routed), kernel.routed ? spec_line(*kernel.routed) : ""},
                  {"layers", info.layers, kernel.layers}});
   };
   for (std::size_t i = 0; i < kernels; ++i) {
@@ -66,7 +67,7 @@ TEST(CApiValues, OfModels) {
   heddle_model_texts first = {};
   first.struct_size = sizeof first;
   first.config = testing::text_of(awq);
-  std::vector<heddle_model_texts> cases(9, first);
+  std::vector<heddle_model_texts> cases(10, first);
   cases[1].gated = 1;
   cases[2].config = testing::text_of(fp8);
   cases[3] = cases[4] = cases[2];
@@ -81,6 +82,12 @@ TEST(CApiValues, OfModels) {
   cases[8].config = testing::text_of(plain);
   cases[8].quantize_config =
       testing::text_of(R"({"bits":4,"group_size":128,"desc_act":false,"sym":true})");
+  // The routing of these experts is known.
+  std::string experts = plain;
+  experts.replace(experts.find("llama"), 5, "mixtral");
+  experts.insert(1, R"("num_local_experts":8,"num_experts_per_tok":2,)");
+  cases[9].config = testing::text_of(experts);
+  cases[9].dense = 1;
   std::vector<std::string> seen;
   for (const heddle_model_texts& texts : cases) {
     ModelConfigTexts same;
