@@ -2,14 +2,10 @@
 // logits. docs/engine.md walks through it.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
-#include <optional>
-#include <utility>
 
-#include "cuda.h"
-#include "model.h"
+#include "layer.h"
 
 // The stream's context is current in every call. One thread at a time. What it has on the device
 // lives as long as the context.
@@ -25,49 +21,53 @@ class Decoder {
   // the Decoder.
   Decoder(heddle::Runtime& runtime, const Model& model, std::int64_t capacity,
           heddle::Stream stream, SumOfRanks sum = {})
-      : runtime_(runtime),
-        model_(model),
+      : model_(model),
         capacity_(capacity),
         stream_(stream),
         sum_(std::move(sum)),
-        uploader_(stream),
-        kernels_(runtime.prepare(model.specs())) {
+        memory_(model, stream) {
     // Launches of one stream run one after another, so they may share one workspace.
     std::size_t bytes = 0;
-    for (const auto& kernel : kernels_) bytes = std::max(bytes, kernel.max_workspace_bytes());
-    workspace_ = allocate(bytes);
+    for (const auto& kernel : runtime.prepare(model.specs())) {
+      bytes = std::max(bytes, kernel.max_workspace_bytes());
+    }
+    workspace_ = memory_.allocate(bytes);
     // Page p of sequence s. Here a sequence has all pages that it may ever need.
-    const std::int64_t pages = (capacity - 1) / model.append.kv().page_size + 1;
+    const std::int64_t pages = (capacity - 1) / model.attentions[0].append.kv().page_size + 1;
     std::vector<std::int32_t> table, offsets;
     for (std::int64_t s = 0; s < model.sequences; ++s) {
       for (std::int64_t p = 0; p < pages; ++p) table.push_back(p * model.sequences + s);
     }
     for (std::int64_t s = 0; s <= model.sequences; ++s) offsets.push_back(s * kChunk);
-    block_table_ = upload(table);
-    offsets_ = upload(offsets);
+    const Output block_table = memory_.upload(table);
+    offsets_ = memory_.upload(offsets);
     in_cache_.assign(model.sequences, 0);
-    lengths_ = allocate(4 * model.sequences);
-    for (int i = 0; i < model.layers; ++i) layers_.push_back(load_layer(i, pages));
-    final_norm_ = upload("model.norm.weight", model.hidden);
+    lengths_ = memory_.allocate(4 * model.sequences);
+    Loader loader(runtime, model, memory_);
+    for (int i = 0; i < model.layers; ++i) {
+      layers_.push_back(loader.load_layer(i, block_table, pages));
+    }
+    final_norm_ = memory_.upload("model.norm.weight", model.hidden);
     const auto& embeddings = model.sixteen_bits(model.reader->tensor("model.embed_tokens.weight"),
                                                 model.vocabulary * model.hidden);
     embeddings_.resize(embeddings.bytes);
     model.reader->read(embeddings, embeddings_.data(), embeddings.bytes);
-    head_.push_back(load("lm_head", model.head, model.norm(model.head)));
+    head_.push_back(loader.load("lm_head", model.head, model.norm(model.head)));
 
-    const heddle::AttentionShape& shape = model.attend.decode_attention().shape;
+    const heddle::AttentionShape& heads = model.heads();
     const std::size_t column = 2 * kChunk * model.sequences;  // bytes
-    x_ = allocate(column * model.hidden);
-    h_ = allocate(column * model.hidden);
-    codes_ = allocate(column / 2 * widest_x_);
-    scales_ = allocate(most_scale_bytes_);
-    zero_points_ = allocate(2 * column);
-    qkv_ = allocate(column * (shape.heads + 2 * shape.kv_heads) * shape.head_dim);
-    q_ = allocate(column * shape.heads * shape.head_dim);
-    attended_ = allocate(q_.bytes);
-    inner_ = allocate(column * model.linear(0, kGateUp).gemm().output_columns());
-    logits_ = allocate(4 * model.sequences * model.vocabulary_part);
-    uploader_.finish();
+    x_ = memory_.allocate(column * model.hidden);
+    h_ = memory_.allocate(column * model.hidden);
+    codes_ = memory_.allocate(column / 2 * loader.widest_x);
+    scales_ = memory_.allocate(loader.scale_bytes);
+    zero_points_ = memory_.allocate(2 * column);
+    qkv_ = memory_.allocate(column * (heads.heads + 2 * heads.kv_heads) * heads.head_dim);
+    q_ = memory_.allocate(column * heads.heads * heads.head_dim);
+    attended_ = memory_.allocate(q_.bytes);
+    inner_ = memory_.allocate(column * loader.widest_inner);
+    router_logits_ = memory_.allocate(2 * column * loader.most_experts);
+    logits_ = memory_.allocate(4 * model.sequences * model.vocabulary_part);
+    memory_.uploader.finish();
 
     void* graph = nullptr;
     cuda("cuStreamBeginCapture_v2", stream_, 1);  // calls of other threads do not matter
@@ -113,103 +113,9 @@ class Decoder {
   double step_ms = 0;  // that the graph of the last step took, from its launch to its end
 
  private:
-  struct Linear {
-    heddle::GemmKernel kernel;
-    heddle::GemmArgs args;  // what all launches have in common
-    // What makes X: a norm, or of a matrix behind none what rounds 16 bits to 8, where it takes 8.
-    std::optional<heddle::RowTransformKernel> before;
-    bool takes_bytes = false;      // X of 8 bits
-    bool has_zero_points = false;  // of its rows
-    Input input_scale;             // of X of 8 bits, where it is static
-  };
-  struct Layer {
-    std::vector<Linear> matrices;  // by Matrix
-    Input input_norm, middle_norm, q_norm, k_norm;
-    heddle::KvCache cache;
-  };
-
   void expect(std::size_t sequences, std::int64_t longest) const {
     if (sequences == in_cache_.size() && longest <= capacity_) return;
     throw std::runtime_error("other sequences than the model's, or longer ones than have pages");
-  }
-  // All zeros, as the workspace must be.
-  Output allocate(std::size_t bytes) {
-    void* pointer = nullptr;
-    if (bytes == 0) return {};
-    cuda("cuMemAlloc_v2", &pointer, bytes);
-    cuda("cuMemsetD8Async", pointer, static_cast<unsigned char>(0), bytes, stream_);
-    return {pointer, bytes};
-  }
-  template <typename T>
-  Output upload(const std::vector<T>& values) {
-    const Output memory = allocate(values.size() * sizeof(T));
-    uploader_.write(values.data(), memory.bytes, memory);
-    return memory;
-  }
-  Output upload(const heddle::CheckpointTensor& tensor) {
-    const Output memory = allocate(tensor.bytes);
-    uploader_.read(*model_.reader, tensor, memory);
-    return memory;
-  }
-  Output upload(const std::string& name, std::int64_t elements) {
-    return upload(model_.sixteen_bits(model_.reader->tensor(name), elements));
-  }
-
-  // `before`: of what makes its X.
-  Linear load(const std::string& name, const heddle::Spec& spec,
-              const std::optional<heddle::Spec>& before) {
-    const heddle::CheckpointLayer& layer = model_.reader->layer(name);
-    const auto [n, k] = std::pair(spec.gemm().shape.n, spec.gemm().shape.k);
-    const Output weights = allocate(layer.packed.bytes);
-    uploader_.pack(*model_.reader, layer, weights);
-    Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}, {}, false, false, {}};
-    linear.args.weights = weights;
-    if (before) {
-      linear.before = runtime_.kernel<heddle::RowTransformKernel>(*before);
-      most_scale_bytes_ =
-          std::max(most_scale_bytes_,
-                   heddle::row_scale_bytes(before->row_transform(), kChunk * model_.sequences, 0));
-    }
-    linear.takes_bytes = spec.gemm().has_byte_activations();
-    linear.has_zero_points = !spec.gemm().activation_scale.symmetric;
-    widest_x_ = std::max(widest_x_, k);
-    if (layer.input_scale) linear.input_scale = upload(*layer.input_scale);
-    if (layer.bias) linear.args.bias = upload(model_.sixteen_bits(*layer.bias, n));
-    if (layer.pre_scale) linear.args.pre_scale = upload(model_.sixteen_bits(*layer.pre_scale, k));
-    if (layer.permutation) linear.args.permutation = upload(*layer.permutation);
-    return linear;
-  }
-  Layer load_layer(int number, std::int64_t pages) {
-    const auto name = [&](const char* module) { return Model::name_of(number, module); };
-    Layer layer;
-    for (const Matrix matrix : {kQkv, kO, kGateUp, kDown}) {
-      const heddle::Spec spec = model_.linear(number, matrix);
-      std::optional<heddle::Spec> before;
-      if (Model::is_behind_norm(matrix)) {
-        before = model_.norm(spec, number > 0 || matrix != kQkv);
-      } else if (spec.gemm().has_byte_activations()) {
-        before = model_.quantize(spec);
-      }
-      layer.matrices.push_back(load(name(kMatrices[matrix]), spec, before));
-    }
-    layer.input_norm = upload(name("input_layernorm.weight"), model_.hidden);
-    layer.middle_norm = upload(name("post_attention_layernorm.weight"), model_.hidden);
-    const heddle::KvAppendSpec& append = model_.append.kv_append();
-    if (append.norm.epsilon) {
-      layer.q_norm = upload(name("self_attn.q_norm.weight"), append.shape.head_dim);
-      layer.k_norm = upload(name("self_attn.k_norm.weight"), append.shape.head_dim);
-    }
-    const auto [k, v] =
-        heddle::kv_cache_layout(append.kv, append.shape.kv_heads, append.shape.head_dim);
-    heddle::KvCache& cache = layer.cache;
-    cache.pages = pages * model_.sequences;
-    cache.k.codes = allocate(k.code_bytes(cache.pages, append.kv.page_size));
-    cache.k.scales = allocate(k.scale_bytes(cache.pages, append.kv.page_size));
-    cache.v.codes = allocate(v.code_bytes(cache.pages, append.kv.page_size));
-    cache.v.scales = allocate(v.scale_bytes(cache.pages, append.kv.page_size));
-    cache.block_table = block_table_;
-    cache.table_stride = pages;
-    return layer;
   }
 
   // `rows` has X of 16 bits and what a norm takes: makes X as the matrix takes it, in `sixteen` or
@@ -235,32 +141,55 @@ class Decoder {
     linear.kernel.launch(args, stream_);
   }
 
-  // So many tokens of each sequence, whose embeddings are in x_: one up to the logits, more up to
-  // the last layer's keys and values, which are all that later tokens need of them.
-  void launch_layers(int tokens) const {
+  // The cache's launches: keys and values of so many tokens of each sequence are appended.
+  void append(const Layer& layer, int tokens) const {
+    const heddle::AttentionShape& shape = model_.heads();
     const std::int64_t m = tokens * model_.sequences;
-    const heddle::KvAppendKernel append(kernels_[0]);
-    const heddle::DecodeAttentionKernel attend(kernels_[tokens == 1 ? 1 : 2]);
-    const heddle::AttentionShape& shape = model_.attend.decode_attention().shape;
     const std::int64_t row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;  // of qkv_
     const auto from_head = [&](std::int64_t head) {
       const auto* first = static_cast<const std::uint16_t*>(qkv_.data) + head * shape.head_dim;
       return heddle::device_input(first, m * row - head * shape.head_dim);
     };
-    heddle::KvAppendArgs appended;
-    appended.q = from_head(0);
-    appended.k = from_head(shape.heads);
-    appended.v = from_head(shape.heads + shape.kv_heads);
-    appended.q_stride = appended.k_stride = appended.v_stride = row;
-    appended.q_out = q_;
-    appended.tokens = m;
-    if (tokens > 1) appended.offsets = offsets_;
-    heddle::DecodeAttentionArgs attention;
-    appended.sequences = attention.sequences = model_.sequences;
-    appended.lengths = attention.lengths = lengths_;
-    attention.q = q_;
-    attention.out = attended_;
-    attention.workspace = workspace_;
+    heddle::KvAppendArgs args;
+    args.q = from_head(0);
+    args.k = from_head(shape.heads);
+    args.v = from_head(shape.heads + shape.kv_heads);
+    args.q_stride = args.k_stride = args.v_stride = row;
+    args.q_out = q_;
+    args.q_norm = layer.q_norm;
+    args.k_norm = layer.k_norm;
+    args.tokens = m;
+    args.sequences = model_.sequences;
+    if (tokens > 1) args.offsets = offsets_;
+    args.lengths = lengths_;
+    args.cache = layer.cache;
+    layer.append.launch(args, stream_);
+  }
+  void attend(const Layer& layer, int tokens) const {
+    heddle::DecodeAttentionArgs args;
+    args.q = q_;
+    args.out = attended_;
+    args.sequences = model_.sequences;
+    args.lengths = lengths_;
+    args.cache = layer.cache;
+    args.sink_logits = layer.sinks;
+    args.workspace = workspace_;
+    (tokens == 1 ? layer.attend : layer.attend_chunk).launch(args, stream_);
+  }
+  // From the router's logits and what the router has read, in h_, to h_.
+  void apply(const Experts& experts, std::int64_t m) const {
+    heddle::MoeArgs args = experts.args;
+    args.x = args.y = h_;
+    args.logits = router_logits_;
+    args.tokens = m;
+    args.workspace = workspace_;
+    experts.kernel.launch(args, stream_);
+  }
+
+  // So many tokens of each sequence, whose embeddings are in x_: one up to the logits, more up to
+  // the last layer's keys and values, which are all that later tokens need of them.
+  void launch_layers(int tokens) const {
+    const std::int64_t m = tokens * model_.sequences;
     // What is to become X: of a norm, and of 16 bits as they are.
     const auto normalised = [&](Input weight, bool first = false) {
       heddle::RowTransformArgs norm;
@@ -282,18 +211,20 @@ class Decoder {
     };
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const Layer& layer = layers_[i];
-      const bool last = i + 1 == layers_.size();
-      multiply(layer.matrices[kQkv], normalised(layer.input_norm, i == 0), h_, qkv_);
-      appended.cache = attention.cache = layer.cache;
-      appended.q_norm = layer.q_norm;
-      appended.k_norm = layer.k_norm;
-      append.launch(appended, stream_);
-      if (tokens > 1 && last) return;
-      attend.launch(attention, stream_);
-      multiply(layer.matrices[kO], plain(attended_), {}, h_);
+      const auto& matrices = layer.matrices;
+      multiply(matrices.at(kQkv), normalised(layer.input_norm, i == 0), h_, qkv_);
+      append(layer, tokens);
+      if (tokens > 1 && i + 1 == layers_.size()) return;
+      attend(layer, tokens);
+      multiply(matrices.at(kO), plain(attended_), {}, h_);
       sum_of_ranks();
-      multiply(layer.matrices[kGateUp], normalised(layer.middle_norm), h_, inner_);
-      multiply(layer.matrices[kDown], plain(inner_), {}, h_);
+      if (layer.experts) {
+        multiply(matrices.at(kRouter), normalised(layer.middle_norm), h_, router_logits_);
+        apply(*layer.experts, m);
+      } else {
+        multiply(matrices.at(kGateUp), normalised(layer.middle_norm), h_, inner_);
+        multiply(matrices.at(kDown), plain(inner_), {}, h_);
+      }
       sum_of_ranks();
     }
     multiply(head_[0], normalised(final_norm_), h_, logits_);
@@ -310,23 +241,19 @@ class Decoder {
       const auto row = embeddings_.begin() + token * bytes;
       rows.insert(rows.end(), row, row + bytes);
     }
-    uploader_.write(rows.data(), rows.size(), x_);
-    uploader_.write(in_cache_.data(), lengths_.bytes, lengths_);
-    uploader_.finish();
+    memory_.uploader.write(rows.data(), rows.size(), x_);
+    memory_.uploader.write(in_cache_.data(), lengths_.bytes, lengths_);
+    memory_.uploader.finish();
   }
 
-  heddle::Runtime& runtime_;
   const Model& model_;
   std::int64_t capacity_;
   heddle::Stream stream_;
   SumOfRanks sum_;
-  heddle::Uploader uploader_;
-  std::vector<heddle::Kernel> kernels_;  // in the order of Model::specs()
-  Output block_table_, offsets_, lengths_, workspace_;
-  Output x_, h_, qkv_, q_, attended_, inner_, logits_, final_norm_;
+  Memory memory_;
+  Output offsets_, lengths_, workspace_;
+  Output x_, h_, qkv_, q_, attended_, inner_, router_logits_, logits_, final_norm_;
   Output codes_, scales_, zero_points_;  // X of 8 bits
-  std::int64_t widest_x_ = 0;            // columns
-  std::size_t most_scale_bytes_ = 0;     // of X, of all tokens of a chunk
   std::vector<Layer> layers_;
   std::vector<Linear> head_;              // one
   std::vector<std::uint8_t> embeddings_;  // [vocabulary][hidden], on the host

@@ -9,8 +9,10 @@ std::vector<std::string> operations(const std::vector<fake::Launch>& launches, b
   std::vector<std::string> names;
   for (const fake::Launch& launch : launches) {
     if (launch.captured != captured) continue;
-    for (const char* op : {"row", "gemm", "kv_append", "decode_attention"}) {
-      if (launch.kernel.rfind(std::string("heddle_") + op, 0) == 0) names.emplace_back(op);
+    for (const char* op : {"row", "gemm", "kv_append", "decode_attention", "moe"}) {
+      if (launch.kernel.rfind(std::string("heddle_") + op, 0) != 0) continue;
+      const bool is_phase = names.size() > 0 && names.back() == "moe" && op == names.back();
+      if (!is_phase) names.emplace_back(op);  // experts are one operation of several launches
     }
   }
   return names;
@@ -37,6 +39,88 @@ TEST_F(FakeDecoder, AStepIsOneGraph) {
     EXPECT_EQ(fake::count("cuGraphLaunch"), i);
   }
   EXPECT_EQ(operations(fake::launches(), false), std::vector<std::string>());
+}
+
+// The router's gemm, then experts, in place of two matrices.
+TEST_F(FakeDecoder, ExpertsStandBehindTheirRouter) {
+  for (const SmallModel& small : {small_mixtral(), small_qwen3_moe(), small_gpt_oss()}) {
+    const ::Model model = open(small, "int8:head", 3);
+    const std::size_t before = fake::launches().size();
+    Decoder decoder(runtime(), model, 64, stream_->get());
+    std::vector<fake::Launch> launches = fake::launches();
+    launches.erase(launches.begin(), launches.begin() + static_cast<std::ptrdiff_t>(before));
+    std::vector<std::string> expected;
+    for (int layer = 0; layer < 2; ++layer) {
+      for (const char* op :
+           {"row", "gemm", "kv_append", "decode_attention", "gemm", "row", "gemm", "moe"}) {
+        expected.emplace_back(op);
+      }
+    }
+    expected.insert(expected.end(), {"row", "gemm"});
+    EXPECT_EQ(operations(launches, true), expected);
+    decoder.read_prompts(ragged_prompts());
+    EXPECT_EQ(decoder.step({1, 2, 3}).size(), 3U * 96);
+  }
+}
+
+// Windows, sinks and biases are the specs' of the layers that have them.
+TEST_F(FakeDecoder, LayersOfGptOssTakeTurns) {
+  const ::Model model = open(small_gpt_oss(), "int8:head", 3);
+  ASSERT_EQ(model.attentions.size(), 2U);
+  EXPECT_EQ(model.attention(0).attend.decode_attention().window, 8);
+  EXPECT_EQ(model.attention(0).attend_chunk.decode_attention().window, 8);
+  EXPECT_EQ(model.attention(1).attend.decode_attention().window, 0);
+  for (int layer = 0; layer < 2; ++layer) {
+    EXPECT_TRUE(model.attention(layer).attend.decode_attention().sink_logits);
+    for (const Matrix matrix : {kQkv, kO, kRouter}) {
+      EXPECT_TRUE(model.linear(layer, matrix).gemm().epilogue.bias);
+    }
+    EXPECT_TRUE(model.experts(layer).moe().epilogue.bias);
+  }
+}
+
+// A layer that the config has without experts is dense, with a width of its own.
+TEST_F(FakeDecoder, SomeLayersMayBeDense) {
+  const SmallModel dense = small_qwen3(false);
+  SmallModel small = small_qwen3_moe();
+  const std::string at = "model.layers.0.mlp.";
+  const auto is_of_mlp = [&](const TestTensor& tensor) { return tensor.name.rfind(at, 0) == 0; };
+  small.tensors.erase(std::remove_if(small.tensors.begin(), small.tensors.end(), is_of_mlp),
+                      small.tensors.end());
+  std::copy_if(dense.tensors.begin(), dense.tensors.end(), std::back_inserter(small.tensors),
+               is_of_mlp);
+  const std::string none = "\"mlp_only_layers\": []";
+  const std::string inner = "\"intermediate_size\": 64";
+  small.config.replace(small.config.find(none), none.size(), "\"mlp_only_layers\": [0]");
+  small.config.replace(small.config.find(inner), inner.size(), "\"intermediate_size\": 256");
+  const ::Model model = open(small, "int8:head", 3);
+  EXPECT_FALSE(model.has_experts(0));
+  EXPECT_TRUE(model.has_experts(1));
+  EXPECT_EQ(model.inner(0), 256);
+  Decoder decoder(runtime(), model, 64, stream_->get());
+  EXPECT_EQ(
+      operations(fake::launches(), true),
+      (std::vector<std::string>{"row", "gemm", "kv_append", "decode_attention", "gemm", "row",
+                                "gemm", "gemm", "row", "gemm", "kv_append", "decode_attention",
+                                "gemm", "row", "gemm", "moe", "row", "gemm"}));
+}
+
+// As without weights, of the config alone.
+TEST_F(FakeDecoder, AConfigHasTheSameSpecsOfExperts) {
+  for (const SmallModel& small : {small_mixtral(), small_gpt_oss()}) {
+    const auto specs_of = [](const ::Model& model) {
+      std::vector<std::string> specs;
+      for (const Spec& spec : model.specs()) {
+        if (spec.op() == Op::kMoe) specs.push_back(spec.canonical_json());
+      }
+      return specs;
+    };
+    const TemporaryFolder config;
+    write_file(config / "config.json", small.config);
+    const std::vector<std::string> specs = specs_of(::Model(config.path(), "int8:head", 3));
+    EXPECT_EQ(specs.size(), 1U);
+    EXPECT_EQ(specs, specs_of(open(small, "int8:head", 3)));
+  }
 }
 
 TEST_F(FakeDecoder, LmHeadMayBeQuantised) {

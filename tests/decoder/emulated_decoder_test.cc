@@ -1,8 +1,10 @@
 // examples/decoder as it is, on the fake driver, whose launches run the kernels on the CPU: tokens
-// and logits of two small models against FP32.
+// and logits of small models against FP32.
 #include <cstring>
+#include <set>
 
 #include "runtime/launch/decode_attention_launch.h"
+#include "runtime/launch/moe_launch.h"
 #include "tests/decoder/emulated_kernels.h"
 #include "tests/decoder/fake_decoder.h"
 #include "tests/decoder/fake_sums.h"
@@ -40,8 +42,20 @@ class EmulatedDecoder : public FakeDecoder {
 
   void expect_reference(const SmallModel& small, double most_error) {
     const ::Model model = open(small, "int8:head", 3);
+    launches_are_of(model);
     Decoder decoder(runtime(), model, 32, stream_->get());
     expect_reference(decoder, small, most_error);
+  }
+  void expect_reference_of_ranks(const SmallModel& small, const Float16Format& format,
+                                 double most_error) {
+    take_emulated_gpus(2);
+    emulate();
+    small.write(folder_);
+    FakeSums sums(format);
+    TwoRanks ranks(folder_.path(), "int8:head", 3);
+    for (int rank = 0; rank < 2; ++rank) launches_are_of(ranks.model(rank));
+    ranks.load(runtime(), 32, [&](int rank) { return sums.of(rank); });
+    expect_reference(ranks, small, most_error);
   }
   // Greedy tokens of the ragged prompts, step by step.
   template <typename AnyDecoder>
@@ -60,15 +74,33 @@ class EmulatedDecoder : public FakeDecoder {
     RecordProperty("worst_relative_error", std::to_string(worst_));
   }
 
+  // Of a model of which all that follow are, or of one of two ranks.
+  void launches_are_of(const ::Model& model) {
+    model_ = &model;
+    appended_ = 0;
+    for (const Spec& spec : model.specs()) specs_.insert(spec.canonical_json());
+  }
+
  private:
-  // The index of the first, or last, plan with a kernel of this name.
-  static int index_of(const std::vector<Plan>& plans, const std::string& name, bool last) {
-    int found = -1;
+  // The index of the model's plan with a kernel of this name.
+  int index_of(const std::vector<Plan>& plans, const std::string& name) const {
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      if (plans[i].kernels.front().name != name) continue;
-      if (found < 0 || last) found = static_cast<int>(i);
+      if (plans[i].kernels.front().name == name && specs_.count(plans[i].spec.canonical_json())) {
+        return static_cast<int>(i);
+      }
     }
-    return found;
+    return -1;
+  }
+  // Kernels of attention with and without a window, for one token and for a chunk, have one name.
+  // Every layer appends to its cache first, and only steps are captured.
+  static std::size_t index_of(const std::vector<Plan>& plans, const Spec& spec) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (plans[i].spec.canonical_json() == spec.canonical_json()) return i;
+    }
+    throw std::logic_error("a kernel of attention was not compiled for the CPU");
+  }
+  const Attention& attention_of_layer() const {
+    return model_->attention((appended_ - 1) % model_->layers);
   }
 
   fake::Work work_of(const fake::Launch& launch, void** parameters) {
@@ -87,7 +119,7 @@ class EmulatedDecoder : public FakeDecoder {
         });
       };
     };
-    if (const int i = index_of(plans_.tiles, launch.kernel, false); i >= 0) {
+    if (const int i = index_of(plans_.tiles, launch.kernel); i >= 0) {
       using In = const unsigned char*;
       using Out = unsigned char*;
       return run([kernel = decoder_tiles_kernels[static_cast<std::size_t>(i)],
@@ -98,42 +130,59 @@ class EmulatedDecoder : public FakeDecoder {
         kernel(x, weights, y, bias, residual, scale, workspace, m);
       });
     }
-    // Both kernels of attention have one name, and only that for one token is captured.
-    if (const int i = index_of(plans_.attention, launch.kernel, !launch.captured); i >= 0) {
+    if (index_of(plans_.attention, launch.kernel) >= 0) {
+      const Attention& attention = attention_of_layer();
+      const Spec& spec = launch.captured ? attention.attend : attention.attend_chunk;
       grid.together = true;
-      return run([kernel = decoder_attention_kernels[static_cast<std::size_t>(i)],
+      return run([kernel = decoder_attention_kernels[index_of(plans_.attention, spec)],
                   p = argument<AttentionParameters>(parameters, 0)] { kernel(p); });
     }
-    if (const int i = index_of(plans_.append, launch.kernel, false); i >= 0) {
+    if (const int i = index_of(plans_.append, launch.kernel); i >= 0) {
+      ++appended_;
       return run([kernel = decoder_append_kernels[static_cast<std::size_t>(i)],
                   p = argument<KvAppendParameters>(parameters, 0)] { kernel(p); });
     }
-    if (const int i = index_of(plans_.rows, launch.kernel, false); i >= 0) {
+    if (const int i = index_of(plans_.rows, launch.kernel); i >= 0) {
       return run([kernel = decoder_rows_kernels[static_cast<std::size_t>(i)],
                   p = argument<RowTransformParameters>(parameters, 0)] { kernel(p); });
+    }
+    for (const auto& [plans, kernels] :
+         {std::pair(&plans_.experts, &decoder_experts_kernels),
+          std::pair(&plans_.few_experts, &decoder_few_experts_kernels)}) {
+      const int i = index_of(*plans, launch.kernel);
+      if (i < 0) continue;
+      return run([kernel = (*kernels)[static_cast<std::size_t>(i)],
+                  p = argument<MoeParameters>(parameters, 0),
+                  schedule = argument<int>(parameters, 1)] { kernel(p, schedule); });
     }
     throw std::logic_error(launch.kernel + " was not compiled for the CPU");
   }
 
   DecoderPlans plans_;
   emulator::GlobalMemory memory_;
+  const ::Model* model_ = nullptr;
+  std::set<std::string> specs_;
+  // Layers whose keys and values are in the cache. Each rank has threads of its own.
+  inline static thread_local int appended_ = 0;
   double worst_ = 0;
 };
 
 TEST_F(EmulatedDecoder, LlamaIsTheReference) { expect_reference(small_llama(), 0.02); }
 
 TEST_F(EmulatedDecoder, TwoRanksAreTheReference) {
-  take_emulated_gpus(2);
-  emulate();
-  const SmallModel small = small_llama();
-  small.write(folder_);
-  FakeSums sums(kBinary16);
-  TwoRanks ranks(folder_.path(), "int8:head", 3);
-  ranks.load(runtime(), 32, [&](int rank) { return sums.of(rank); });
-  expect_reference(ranks, small, 0.02);
+  expect_reference_of_ranks(small_llama(), kBinary16, 0.02);
+}
+
+// Each rank has sinks of its own heads, and one of them the biases of what is split along K.
+TEST_F(EmulatedDecoder, TwoRanksOfGptOssAreTheReference) {
+  expect_reference_of_ranks(small_gpt_oss(), kBfloat16, 0.04);
 }
 
 TEST_F(EmulatedDecoder, Qwen3IsTheReference) { expect_reference(small_qwen3(false), 0.04); }
+
+TEST_F(EmulatedDecoder, MixtralIsTheReference) { expect_reference(small_mixtral(), 0.02); }
+TEST_F(EmulatedDecoder, Qwen3MoeIsTheReference) { expect_reference(small_qwen3_moe(), 0.04); }
+TEST_F(EmulatedDecoder, GptOssIsTheReference) { expect_reference(small_gpt_oss(), 0.04); }
 
 }  // namespace
 }  // namespace heddle::testing

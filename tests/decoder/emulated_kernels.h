@@ -9,14 +9,14 @@
 #include "tests/emulator/attention_kernels.h"
 #include "tests/emulator/gemm_kernels.h"
 #include "tests/emulator/kv_append_kernels.h"
+#include "tests/emulator/moe_kernels.h"
 #include "tests/emulator/row_kernels.h"
 
 namespace heddle {
 
-// Each of one kernel, for the GPU at hand, as examples/decoder launches it for three sequences: of
-// attention first that for one token of each, then that for a chunk.
+// Each of one kernel, for the GPU at hand, as examples/decoder launches it for three sequences.
 struct DecoderPlans {
-  std::vector<Plan> tiles, attention, append, rows;
+  std::vector<Plan> tiles, attention, append, rows, experts, few_experts;
 };
 DecoderPlans decoder_plans();
 
@@ -25,6 +25,8 @@ extern const std::vector<GemmOnCpu*> decoder_tiles_kernels;
 extern const std::vector<AttentionKernel*> decoder_attention_kernels;
 extern const std::vector<KvAppendOnCpu*> decoder_append_kernels;
 extern const std::vector<RowKernel*> decoder_rows_kernels;
+extern const std::vector<MoeOnCpu*> decoder_experts_kernels;
+extern const std::vector<MoeOnCpu*> decoder_few_experts_kernels;
 
 }  // namespace heddle
 

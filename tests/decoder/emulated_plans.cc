@@ -3,6 +3,7 @@
 #include <string>
 
 #include "examples/decoder/model.h"
+#include "generator/families/family.h"
 #include "tests/decoder/emulated_kernels.h"
 #include "tests/decoder/small_model.h"
 #include "tests/shared_runtime.h"
@@ -31,6 +32,15 @@ void add(const Spec& spec, DecoderPlans* plans) {
       add(plan, kSequences, &plans->tiles);
       if (plan.kernels.size() > 1) add(plan, kChunk * kSequences, &plans->tiles);
       break;
+    case Op::kMoe:
+      for (const std::int64_t tokens : {kSequences, kChunk * kSequences}) {
+        std::vector<Plan> one;
+        add(plan, tokens, &one);
+        const bool few = one.front().kernels.front().family->name() == "few_experts";
+        (few ? plans->few_experts : plans->experts).push_back(one.front());
+        if (plan.kernels.size() == 1) break;
+      }
+      break;
     case Op::kDecodeAttention:
       plans->attention.push_back(plan);
       break;
@@ -57,8 +67,15 @@ DecoderPlans decoder_plans() {
   };
   add_all(small_llama(), {});
   add_all(small_qwen3(false), {});
-  for (int rank = 0; rank < 2; ++rank) add_all(small_llama(), {rank, 2});
-  for (const auto* all : {&plans.tiles, &plans.attention, &plans.append, &plans.rows}) {
+  for (int rank = 0; rank < 2; ++rank) {
+    add_all(small_llama(), {rank, 2});
+    add_all(small_gpt_oss(), {rank, 2});
+  }
+  for (const SmallModel& small : {small_mixtral(), small_qwen3_moe(), small_gpt_oss()}) {
+    add_all(small, {});
+  }
+  for (const auto* all : {&plans.tiles, &plans.attention, &plans.append, &plans.rows,
+                          &plans.experts, &plans.few_experts}) {
     for (const Plan& plan : *all) {
       if (plan.kernels.size() != 1) throw std::logic_error("a plan of several kernels");
     }

@@ -31,6 +31,13 @@ SmallModel small_qwen3(bool act_order);
 // Llama with weights and activations of eight bits, BF16 around them, an lm_head of 16 bits.
 SmallModel small_eight_bits(EightBits kind);
 
+// Mixtral: AWQ, FP16. Two of eight experts, whose weights add up to 1.
+SmallModel small_mixtral();
+// Qwen 3 MoE: as small_qwen3(), with two of 16 experts, whose weights are parts of all experts'.
+SmallModel small_qwen3_moe();
+// gpt-oss: MXFP4 experts, all else BF16, with biases; sinks, a window on every other layer, YaRN.
+SmallModel small_gpt_oss();
+
 // How many tokens of an answer the reference is sure of: no other one is close.
 inline constexpr int kSureSteps = 6;
 
@@ -41,6 +48,7 @@ std::vector<std::vector<int>> ragged_prompts();
 struct Greedy {
   std::vector<std::vector<int>> tokens;
   std::vector<std::vector<std::vector<float>>> logits;
+  double least_lead = 1e9;  // ReferenceDecoder's
 };
 Greedy reference_greedy(const ReferenceModel& model, const std::vector<std::vector<int>>& prompts,
                         int steps);

@@ -24,11 +24,11 @@ TEST_F(FakeRanks, ARankHasItsPartOfEveryLayer) {
   small_llama().write(folder_);
   for (int rank = 0; rank < 2; ++rank) {
     const ::Model model(folder_.path(), "int8:head", 3, 0, 0, {rank, 2});
-    const AttentionShape& heads = model.attend.decode_attention().shape;
-    EXPECT_EQ(heads.heads, 2);
-    EXPECT_EQ(heads.kv_heads, 1);
-    EXPECT_EQ(model.append.kv_append().query.heads, 2);
-    EXPECT_EQ(model.append.kv_append().shape.kv_heads, 1);
+    EXPECT_EQ(model.heads().heads, 2);
+    EXPECT_EQ(model.heads().kv_heads, 1);
+    const KvAppendSpec& append = model.attention(1).append.kv_append();
+    EXPECT_EQ(append.query.heads, 2);
+    EXPECT_EQ(append.shape.kv_heads, 1);
     const auto sides = [&](Matrix matrix) {
       const GemmShape shape = model.linear(1, matrix).gemm().shape;
       return std::pair(shape.n, shape.k);
@@ -39,6 +39,20 @@ TEST_F(FakeRanks, ARankHasItsPartOfEveryLayer) {
     EXPECT_EQ(sides(kDown), std::pair(std::int64_t{128}, std::int64_t{128}));
     EXPECT_EQ(model.head.gemm().shape.n, 48);
     EXPECT_EQ(model.vocabulary, 96) << "every rank has all embeddings";
+  }
+}
+
+// Inner features of every expert are split, the router is not. One rank adds the second bias.
+TEST_F(FakeRanks, ARankHasItsPartOfEveryExpert) {
+  for (const SmallModel& small : {small_mixtral(), small_qwen3_moe(), small_gpt_oss()}) {
+    small.write(folder_);
+    for (int rank = 0; rank < 2; ++rank) {
+      const ::Model model(folder_.path(), "int8:head", 3, 0, 0, {rank, 2});
+      const MoeShape shape = model.experts(1).moe().shape;
+      EXPECT_EQ(shape.intermediate, 32);
+      EXPECT_EQ(shape.local_experts, 0);
+      EXPECT_EQ(model.linear(1, kRouter).gemm().shape.n, shape.experts);
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 // Writes the kernels of decoder_plans() as C++, for the GPU of the fake driver.
 //
 // usage: write_emulated_kernels KIND FOLDER FILES
-// KIND: decoder_tiles, decoder_attention, decoder_append or decoder_rows
+// KIND: decoder_tiles, decoder_attention, decoder_append, decoder_rows, decoder_experts or
+// decoder_few_experts
 #include <fmt/core.h>
 
 #include <string>
@@ -32,6 +33,14 @@ int main(int argc, char** argv) try {
     family.type = "RowKernel";
     family.paths = {"row_transform/row_transform.cuh"};
     family.plans = plans.rows;
+  } else if (kind == "decoder_experts") {
+    family.type = "MoeOnCpu";
+    family.paths = {"experts/experts.cuh"};
+    family.plans = plans.experts;
+  } else if (kind == "decoder_few_experts") {
+    family.type = "MoeOnCpu";
+    family.paths = {"few_experts/few_experts.cuh"};
+    family.plans = plans.few_experts;
   } else {
     return 2;
   }

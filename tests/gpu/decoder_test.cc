@@ -112,6 +112,18 @@ TEST_F(DecoderGpu, Qwen3) {
   expect_reference(small_qwen3(true), "int8:head", ragged_prompts(), true, 0.04);
 }
 
+// Two experts of a token, chosen by their router's logits.
+TEST_F(DecoderGpu, Experts) {
+  for (const char* kv : {"fp16", "int8:head"}) {
+    expect_reference(small_mixtral(), kv, ragged_prompts(), true, 0.02);
+  }
+  for (const SmallModel& small : {small_qwen3_moe(), small_gpt_oss()}) {
+    for (const char* kv : {"bf16", "int8:head"}) {
+      expect_reference(small, kv, ragged_prompts(), true, 0.04);
+    }
+  }
+}
+
 // X in eight bits alone, by itself, is an error of 0.03 for INT8 and of 0.06 for FP8.
 TEST_F(DecoderGpu, ActivationsOfEightBits) {
   if (!IsSkipped() && !has_wgmma(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
@@ -132,6 +144,9 @@ TEST_F(DecoderGpu, TwoRanks) {
   expect_reference_of_ranks(small_llama(), "fp16", ragged_prompts(), true, 0.01);
   expect_reference_of_ranks(small_llama(), "int8:head", many_prompts(17), false, 0.05);
   expect_reference_of_ranks(small_qwen3(false), "int8:head", ragged_prompts(), true, 0.04);
+  expect_reference_of_ranks(small_mixtral(), "int8:head", ragged_prompts(), true, 0.02);
+  expect_reference_of_ranks(small_qwen3_moe(), "int8:head", ragged_prompts(), true, 0.04);
+  expect_reference_of_ranks(small_gpt_oss(), "int8:head", ragged_prompts(), true, 0.04);
   if (!has_wgmma(target())) return;
   for (const EightBits kind : {EightBits::kInt8, EightBits::kFp8, EightBits::kFp8Static}) {
     expect_reference_of_ranks(small_eight_bits(kind), "int8:head", ragged_prompts(), false, 0.15);
