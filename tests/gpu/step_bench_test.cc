@@ -35,6 +35,12 @@ TEST_F(StepBenchGpu, WithGatedEpiloguesAndScalesOfKPerChannel) {
       R"({"k":{"dtype":"int8","granularity":"channel"},"v":{"dtype":"int8"}})"));
 }
 
+TEST_F(StepBenchGpu, OfModelsWithExperts) {
+  bench(testing::step_model(testing::small_mixtral()));
+  bench(testing::step_model(testing::small_qwen3_moe(), true));
+  bench(testing::step_model(testing::small_gpt_oss()));
+}
+
 TEST_F(StepBenchGpu, OfAGemmaWithNormsAroundItsHalvesAndOfItsHeads) {
   nlohmann::json config = testing::small_llama();
   config.merge_patch(nlohmann::json::parse(R"({"model_type":"gemma3_text","head_dim":64,

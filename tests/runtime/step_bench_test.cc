@@ -83,7 +83,8 @@ TEST_F(StepBenchTest, ABatchThatAKernelDoesNotTakeIsRefusedBeforeAnythingIsCompi
   EXPECT_EQ(compilations_, 0);
 }
 
-// Windows, soft caps, head norms, contiguous and paged caches, scales per channel, gated epilogues.
+// Experts, windows, soft caps, head norms, contiguous and paged caches, scales per channel, gated
+// epilogues.
 TEST_F(StepBenchTest, RunsModelsOfOtherKinds) {
   nlohmann::json gemma = small_llama();
   gemma.merge_patch(nlohmann::json::parse(R"({"model_type":"gemma3_text","head_dim":64,
@@ -94,6 +95,9 @@ TEST_F(StepBenchTest, RunsModelsOfOtherKinds) {
       step_model(gemma, true,
                  R"({"k":{"dtype":"int8","granularity":"channel"},"v":{"dtype":"int8"}})"),
       step_model(gemma, false, R"({"dtype":"fp8_e4m3","layout":"contiguous","page_size":0})"),
+      step_model(testing::small_mixtral()),
+      step_model(testing::small_qwen3_moe(), true),
+      step_model(testing::small_gpt_oss()),
   };
   for (const Model& model : models) {
     const DecodeStep step = decode_step(narrowed(model, 2), 2);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "heddle/error.h"
+#include "heddle/weights.h"
 #include "tests/tools/step_model.h"
 #include "tools/gpu_harness/operations/gemm/floor.h"
 #include "tools/gpu_harness/step/step_part.h"
@@ -78,6 +79,53 @@ TEST(DecodeStep, GemmaHasNormsAroundBothHalvesThatMultiplyByOnePlusTheWeight) {
   EXPECT_EQ(step.notes.size(), 3U);
 }
 
+TEST(DecodeStep, ExpertsStandBehindTheirRouter) {
+  const DecodeStep step = decode_step(step_model(testing::small_mixtral()));
+  EXPECT_EQ(names_of(step, 0), (Names{"norm", "qkv_proj", "kv_append", "decode_attention", "o_proj",
+                                      "add_norm", "gate", "experts"}));
+  for (const StepLaunch& launch : step.launches) {
+    EXPECT_EQ(launch.aside, step.kernels[launch.kernel].name() == "gate");
+  }
+  for (const Spec& spec : step.kernels) {
+    if (spec.name() == "gate") {
+      EXPECT_EQ(spec.gemm().output_dtype(), DType::kFp32);
+    }
+    if (spec.op() == Op::kMoe) {
+      EXPECT_EQ(spec.moe().router.scores, RouterScores::kSoftmax);
+    }
+  }
+  EXPECT_EQ(step.notes.size(), 2U) << "the lookup, and draws of experts";
+}
+
+TEST(DecodeStep, LayersMayBeDenseOrHaveExperts) {
+  const DecodeStep step = decode_step(step_model(testing::small_qwen3_moe(), true));
+  EXPECT_EQ(names_of(step, 1), (Names{"add_norm", "qkv_proj", "kv_append", "decode_attention",
+                                      "o_proj", "add_norm", "gate_up_proj", "down_proj"}));
+  EXPECT_EQ(names_of(step, 2), (Names{"add_norm", "qkv_proj", "kv_append", "decode_attention",
+                                      "o_proj", "add_norm", "gate", "experts"}));
+}
+
+TEST(DecodeStep, LayersOfGptOssTakeTurns) {
+  const DecodeStep step = decode_step(step_model(testing::small_gpt_oss()));
+  EXPECT_EQ(names_of(step, 0), (Names{"norm", "qkv_proj", "kv_append", "decode_attention_window",
+                                      "o_proj", "add_norm", "router", "experts"}));
+  EXPECT_EQ(names_of(step, 1)[3], "decode_attention");
+}
+
+// Their choice is then no launch, and the step says so.
+TEST(DecodeStep, ExpertsOfUnknownRoutingTakeIdsAndWeights) {
+  Model model = step_model(testing::small_mixtral());
+  for (ModelKernel& kernel : model.kernels) kernel.routed.reset();
+  const DecodeStep step = decode_step(model);
+  EXPECT_EQ(names_of(step, 0).back(), "experts");
+  for (const Spec& spec : step.kernels) {
+    if (spec.op() == Op::kMoe) {
+      EXPECT_FALSE(spec.moe().router.chooses());
+    }
+  }
+  EXPECT_EQ(step.notes.size(), 3U);
+}
+
 TEST(DecodeStep, OfFewerLayersHasTheHeadAllTheSame) {
   const Model model = step_model(small_llama());
   const DecodeStep step = decode_step(model, 1);
@@ -94,7 +142,10 @@ TEST(DecodeStep, OfFewerLayersHasTheHeadAllTheSame) {
 
 TEST(DecodeStep, RefusesByNameWhatItDoesNotHave) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"model_type":"mixtral","num_local_experts":4,"num_experts_per_tok":2})", "has experts"},
+      {R"({"model_type":"qwen2_moe","num_experts":8,"num_experts_per_tok":2,
+           "moe_intermediate_size":128,"shared_expert_intermediate_size":128,
+           "decoder_sparse_step":1})",
+       "has shared experts"},
       {R"({"model_type":"olmo2"})", "after its halves only"},
       {R"({"model_type":"cohere","layer_norm_eps":1e-5,"logit_scale":1})", "no RMSNorms"},
       {R"({"model_type":"granite","residual_multiplier":0.5,"attention_multiplier":0.125})",
@@ -122,6 +173,20 @@ TEST(DecodeStep, RefusesALayerWithoutAKernel) {
     EXPECT_NE(std::string(error.what()).find("qkv_proj has no kernel: of no use"),
               std::string::npos)
         << error.what();
+  }
+}
+
+TEST(StepBytes, OfExpertsAreThoseOfAsManyAsAreHit) {
+  const DecodeStep step = decode_step(step_model(testing::small_mixtral()));
+  for (const Spec& spec : step.kernels) {
+    if (spec.op() != Op::kMoe) continue;
+    const MoeGemms gemms = moe_gemms(spec.moe());
+    const auto expert = static_cast<double>(weight_layout(gemms.gate_up).total_bytes +
+                                            weight_layout(gemms.down).total_bytes);
+    const auto others = [](int tokens) { return tokens * (2 * 2 * 256 + 4 * 8); };
+    // Two of eight experts; a second token finds one of its two among them with a chance of 1/4.
+    EXPECT_DOUBLE_EQ(step_part_of(spec).bytes(spec, {1, 100}), 2 * expert + others(1));
+    EXPECT_DOUBLE_EQ(step_part_of(spec).bytes(spec, {2, 100}), 3.5 * expert + others(2));
   }
 }
 

@@ -19,6 +19,31 @@ inline nlohmann::json small_llama() {
                             "group_size": 128, "zero_point": true}})");
 }
 
+// Experts of each kind that a step has: with norms of heads, with biases, sinks and windows.
+inline nlohmann::json small_mixtral() {
+  nlohmann::json config = small_llama();
+  config.merge_patch(nlohmann::json::parse(
+      R"({"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2})"));
+  return config;
+}
+inline nlohmann::json small_qwen3_moe() {
+  nlohmann::json config = small_llama();
+  config.merge_patch(nlohmann::json::parse(R"({
+    "model_type": "qwen3_moe", "head_dim": 64, "num_experts": 8, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 128, "decoder_sparse_step": 1, "norm_topk_prob": true,
+    "mlp_only_layers": [1]})"));
+  return config;
+}
+inline nlohmann::json small_gpt_oss() {
+  nlohmann::json config = small_llama();
+  config.merge_patch(nlohmann::json::parse(R"({
+    "model_type": "gpt_oss", "torch_dtype": "bfloat16", "head_dim": 64, "num_local_experts": 8,
+    "num_experts_per_tok": 2, "sliding_window": 64,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]})"));
+  config["quantization_config"] = {{"quant_method", "mxfp4"}};
+  return config;
+}
+
 // With the operations on its cache.
 inline Model step_model(const nlohmann::json& config, bool gated = false,
                         const std::string& kv = R"({"dtype":"int8","granularity":"head"})") {
@@ -41,6 +66,14 @@ inline Model step_model(const nlohmann::json& config, bool gated = false,
 // As above, for at most so many tokens, which takes fewer kernels.
 inline Model narrowed(Model model, std::int64_t m_max) {
   for (ModelKernel& kernel : model.kernels) {
+    if (const auto* moe = kernel.spec.get_if<MoeSpec>()) {
+      MoeSpec narrow = *moe;
+      narrow.shape.tokens_max = m_max;
+      kernel.spec = Spec::from_moe(narrow, kernel.spec.name());
+      if (!kernel.routed) continue;
+      narrow.router = kernel.routed->moe().router;
+      kernel.routed = Spec::from_moe(narrow, kernel.spec.name());
+    }
     if (kernel.spec.op() != Op::kGemm) continue;
     GemmSpec gemm = kernel.spec.gemm();
     gemm.shape.m_max = m_max;

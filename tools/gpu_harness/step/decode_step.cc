@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +22,7 @@ struct LayerKernels {
   std::vector<const Spec*> linears;
   const Spec* append = nullptr;
   const Spec* attention = nullptr;
+  const ModelKernel* experts = nullptr;  // behind their router, the last of `linears`
 };
 
 const char* name_of(MixerKind kind) {
@@ -48,10 +50,11 @@ void check_block(const ModelBlock& block) {
     refuse(fmt::format("decoder layer {} has {}; a step has attention only", layer,
                        name_of(block.mixer)));
   }
-  if (block.feed_forward != FeedForwardKind::kDense) {
-    refuse(fmt::format(
-        "decoder layer {} has {}; a step has dense feed-forward layers only", layer,
-        block.feed_forward == FeedForwardKind::kExperts ? "experts" : "no feed-forward layer"));
+  if (block.feed_forward == FeedForwardKind::kNone) {
+    refuse(fmt::format("decoder layer {} has no feed-forward layer", layer));
+  }
+  if (block.feed_forward == FeedForwardKind::kExperts && block.experts.shared > 0) {
+    refuse(fmt::format("decoder layer {} has shared experts, which a step does not have", layer));
   }
   if (block.attention.gate) {
     refuse(
@@ -97,8 +100,10 @@ class StepBuilder {
   }
 
  private:
-  void add(const Spec& spec);
+  void add(const Spec& spec, bool aside = false);
   void add_layer();
+  void add_dense(const LayerKernels& kernels);
+  void add_experts(const LayerKernels& kernels);
   void add_head();
   void add_notes();
   const ModelBlock& block() const;
@@ -108,17 +113,20 @@ class StepBuilder {
 
   const Model& model_;
   int layer_ = 0;
+  bool has_experts_ = false;
+  bool has_unknown_choices_ = false;
   DecodeStep step_;
 };
 
-void StepBuilder::add(const Spec& spec) {
+void StepBuilder::add(const Spec& spec, bool aside) {
   const std::string text = spec.canonical_json();
   const auto same = [&](const Spec& known) {
     return known.name() == spec.name() && known.canonical_json() == text;
   };
   auto place = std::find_if(step_.kernels.begin(), step_.kernels.end(), same);
   if (place == step_.kernels.end()) place = step_.kernels.insert(place, spec);
-  step_.launches.push_back({static_cast<std::size_t>(place - step_.kernels.begin()), layer_});
+  step_.launches.push_back(
+      {static_cast<std::size_t>(place - step_.kernels.begin()), layer_, aside});
 }
 
 const ModelBlock& StepBuilder::block() const {
@@ -140,13 +148,28 @@ void StepBuilder::add_layer() {
   add(*kernels.linears[1]);
   if (around) add(rows("norm", model_.hidden));
   add(rows("add_norm", model_.hidden));
+  kernels.experts != nullptr ? add_experts(kernels) : add_dense(kernels);
+  if (around) add(rows("norm", model_.hidden));
+}
+
+void StepBuilder::add_dense(const LayerKernels& kernels) {
   add(*kernels.linears[2]);
   const std::int64_t inner = kernels.linears[3]->gemm().shape.k;
   if (kernels.linears[2]->gemm().epilogue.activation == Activation::kNone) {
     add(rows("activation", inner));
   }
   add(*kernels.linears[3]);
-  if (around) add(rows("norm", model_.hidden));
+}
+
+// Where the routing is known a router's logits have the type that experts take, else its own.
+void StepBuilder::add_experts(const LayerKernels& kernels) {
+  const std::optional<Spec>& routed = kernels.experts->routed;
+  GemmSpec router = kernels.linears[2]->gemm();
+  if (routed) router.output = routed->moe().router.logits;
+  add(Spec::from_gemm(router, kernels.linears[2]->name()), true);
+  add(routed ? *routed : kernels.experts->spec);
+  has_experts_ = true;
+  has_unknown_choices_ = has_unknown_choices_ || !routed;
 }
 
 LayerKernels StepBuilder::kernels_of_layer() const {
@@ -157,7 +180,9 @@ LayerKernels StepBuilder::kernels_of_layer() const {
       refuse(
           fmt::format("decoder layer {}: {} has no kernel: {}", layer_, layer.name, layer.reason));
     }
-    const Spec& spec = model_.kernels[static_cast<std::size_t>(layer.kernel)].spec;
+    const ModelKernel& kernel = model_.kernels[static_cast<std::size_t>(layer.kernel)];
+    const Spec& spec = kernel.spec;
+    if (spec.get_if<MoeSpec>() != nullptr) kernels.experts = &kernel;
     if (spec.get_if<GemmSpec>() != nullptr) kernels.linears.push_back(&spec);
     if (spec.get_if<KvAppendSpec>() != nullptr) kernels.append = &spec;
     if (spec.get_if<DecodeAttentionSpec>() != nullptr) kernels.attention = &spec;
@@ -184,8 +209,14 @@ void StepBuilder::check(const LayerKernels& kernels) const {
     const GemmShape& shape = kernels.linears[i]->gemm().shape;
     return shape.n == n && shape.k == k;
   };
-  if (kernels.linears.size() == 4 && is(0, attended + cached, model_.hidden) &&
-      is(1, model_.hidden, attended)) {
+  const bool has_attention = kernels.linears.size() > 2 &&
+                             is(0, attended + cached, model_.hidden) &&
+                             is(1, model_.hidden, attended);
+  if (has_attention && kernels.experts != nullptr && kernels.linears.size() == 3) {
+    const MoeShape& experts = kernels.experts->spec.moe().shape;
+    if (is(2, experts.experts, model_.hidden) && experts.hidden == model_.hidden) return;
+  }
+  if (has_attention && kernels.experts == nullptr && kernels.linears.size() == 4) {
     const std::int64_t inner = kernels.linears[3]->gemm().shape.k;
     if ((is(2, 2 * inner, model_.hidden) || is(2, inner, model_.hidden)) &&
         is(3, model_.hidden, inner)) {
@@ -197,7 +228,7 @@ void StepBuilder::check(const LayerKernels& kernels) const {
   refuse(
       fmt::format("decoder layer {} has the linear layers {}; a step knows those of queries, "
                   "keys and values together, of attention's output, of gate and up together or "
-                  "up alone, and down",
+                  "up alone, and down, or of a router and its experts",
                   layer_, names));
 }
 
@@ -230,6 +261,17 @@ void StepBuilder::add_notes() {
       "the step");
   if (step_.layers != step_.model_layers) {
     step_.notes.push_back(fmt::format("{} of {} decoder layers", step_.layers, step_.model_layers));
+  }
+  if (has_experts_) {
+    step_.notes.emplace_back(
+        "each layer's tokens choose experts of a uniform draw, not of the router's logits; bytes "
+        "of "
+        "experts are those of as many as such draws hit on average");
+  }
+  if (has_unknown_choices_) {
+    step_.notes.emplace_back(
+        "the config does not say all of how experts are chosen: their kernels are given ids and "
+        "weights, and the choice is no part of the step");
   }
   if (model_.logit_softcap != 0) {
     step_.notes.emplace_back("the soft cap of the logits is no part of the step");

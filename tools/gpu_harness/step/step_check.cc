@@ -62,8 +62,8 @@ std::vector<unsigned char> check_step(const DecodeStep& step, StepDevice& device
     output.buffer->fill(kNanByte, stream);
     device.launch(i);
     bytes = bytes_of_output(output, stream);
-    const auto [kernel, layer] = step.launches[i];
-    check_finite(bytes, output, step.kernels[kernel].name(), layer, rows);
+    const StepLaunch& launch = step.launches[i];
+    check_finite(bytes, output, step.kernels[launch.kernel].name(), launch.layer, rows);
   }
   const StepOutput residual = device.residual();
   check_finite(bytes_of_output(residual, stream), residual, "the residual stream", step.layers,

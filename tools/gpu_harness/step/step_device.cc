@@ -78,10 +78,12 @@ void StepDevice::begin() const {
 
 void StepDevice::connect(const std::vector<std::unique_ptr<StepWeights>>& weights) {
   std::vector<std::size_t> turns(step_.kernels.size());
+  std::size_t next = 0;  // the buffer that the next launch reads
   for (std::size_t i = 0; i < step_.launches.size(); ++i) {
-    const auto [kernel, layer] = step_.launches[i];
-    const DeviceBuffer& in = i == 0 ? shared_.residual : activations_[i % 2];
-    DeviceBuffer& out = activations_[1 - i % 2];
+    const auto [kernel, layer, aside] = step_.launches[i];
+    const DeviceBuffer& in = i == 0 ? shared_.residual : activations_[next];
+    if (!aside) next = 1 - next;
+    DeviceBuffer& out = activations_[aside ? 2 : next];
     const StepNeeds needs = needs_of(kernel);
     outputs_.push_back(
         {&out, static_cast<std::size_t>(shared_.load.sequences * needs.out), needs.out_dtype});

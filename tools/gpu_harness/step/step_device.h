@@ -23,9 +23,10 @@ struct StepOutput {
   DType dtype = DType::kFp16;
 };
 
-// For one load. Two buffers of activations take turns: each launch reads one and writes the other;
-// norms also change the residual stream. All launches share one workspace. Needs a current context
-// for its whole life, and all arguments of the constructor must outlive it.
+// For one load. Two buffers of activations take turns: each launch reads one and writes the other,
+// but launches aside a third one; norms also change the residual stream. All launches share one
+// workspace. Needs a current context for its whole life, and all arguments of the constructor must
+// outlive it.
 class StepDevice {
  public:
   // `kernels` and `weights` are those of step.kernels, and check_step_load() has passed.
@@ -59,7 +60,7 @@ class StepDevice {
   StepShared shared_;
   StepCaches caches_;
   DType dtype_ = DType::kFp16;
-  DeviceBuffer activations_[2];
+  DeviceBuffer activations_[3];
   DeviceBuffer embeddings_;
   std::vector<std::function<void()>> launches_;
   std::vector<StepOutput> outputs_;

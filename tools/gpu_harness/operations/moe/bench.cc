@@ -13,7 +13,7 @@
 #include "heddle/weights.h"
 #include "runtime/driver/context.h"
 #include "tools/gpu_harness/numbers/as_size.h"
-#include "tools/gpu_harness/operations/gemm/weight_copies.h"
+#include "tools/gpu_harness/operations/moe/expert_copies.h"
 #include "tools/gpu_harness/operations/moe/problem.h"
 #include "tools/gpu_harness/timing/graph_timer.h"
 #include "tools/gpu_harness/timing/rotation.h"
@@ -55,18 +55,6 @@ Hits hits_of(const MoeSpec& spec, const RouterChoices& choices, const Target& de
   return hits;
 }
 
-// Experts that all have the same random weights, which no kernel can tell.
-DeviceBuffer experts_of(const GemmSpec& gemm, std::int64_t experts, const HelperKernels& helpers,
-                        const OwnedStream& stream) {
-  const WeightCopies one(gemm, helpers, stream, 1);
-  const std::size_t bytes = one.packed().front().bytes();
-  DeviceBuffer all(bytes * as_size(experts));
-  all.copy_from(one.packed().front(), stream);
-  all.repeat(0, bytes, all.bytes(), stream);
-  stream.synchronize();
-  return all;
-}
-
 struct MoeTiming {
   Hits mean;  // of all launches
   double us = 0;
@@ -79,9 +67,7 @@ class MoeBench {
         device_(device),
         gemms_(moe_gemms(spec_)),
         options_(options),
-        read_tb_per_s_(read_rate(helpers_, stream_)) {
-    add_copy();
-  }
+        read_tb_per_s_(read_rate(helpers_, stream_)) {}
 
   double read_tb_per_s() const { return read_tb_per_s_; }
 
@@ -90,7 +76,7 @@ class MoeBench {
     const Hits first = hits_of(spec_, choices(tokens, 0), device_, read_tb_per_s_);
     const std::size_t copies =
         std::min(kMostCopies, copies_for(static_cast<std::size_t>(first.bytes)));
-    while (gate_up_.size() < copies) add_copy();
+    experts_.grow_to(copies);
     MoeTiming timing;
     Hits& mean = timing.mean;
     std::vector<DeviceChoices> all;
@@ -113,20 +99,6 @@ class MoeBench {
                           static_cast<std::uint32_t>(kBenchSeed + copy));
   }
 
-  void add_copy() {
-    if (gate_up_.empty()) {
-      gate_up_.push_back(experts_of(gemms_.gate_up, spec_.local_experts(), helpers_, stream_));
-      down_.push_back(experts_of(gemms_.down, spec_.local_experts(), helpers_, stream_));
-      return;
-    }
-    for (std::vector<DeviceBuffer>* of : {&gate_up_, &down_}) {
-      DeviceBuffer copy(of->front().bytes());
-      copy.copy_from(of->front(), stream_);
-      of->push_back(std::move(copy));
-    }
-    stream_.synchronize();
-  }
-
   double time_launches(const MoeKernel& kernel, std::int64_t tokens,
                        const std::vector<DeviceChoices>& choices) {
     const std::size_t row_bytes = as_size(2 * tokens * spec_.shape.hidden);
@@ -146,8 +118,8 @@ class MoeBench {
       const auto turn = static_cast<std::size_t>(i);
       MoeArgs args;
       args.x = x.memory();
-      args.gate_up = turn_of(gate_up_, turn).memory();
-      args.down = turn_of(down_, turn).memory();
+      args.gate_up = experts_.gate_up(turn);
+      args.down = experts_.down(turn);
       turn_of(choices, turn).give(&args);
       if (spec_.epilogue.bias) {
         args.gate_up_bias = gate_up_bias.memory();
@@ -169,8 +141,7 @@ class MoeBench {
   const MoeGemms gemms_;
   const BenchOptions& options_;
   const double read_tb_per_s_;
-  std::vector<DeviceBuffer> gate_up_;
-  std::vector<DeviceBuffer> down_;
+  ExpertCopies experts_{spec_, helpers_, stream_};
 };
 
 std::vector<std::int64_t> usual_tokens(const MRange& range) {

@@ -15,6 +15,8 @@
 #include "tools/gpu_harness/operations/moe/problem.h"
 
 namespace heddle {
+
+const StepPart& moe_step();  // step.cc
 namespace {
 
 class MoeLaunch : public CheckedLaunch {
@@ -153,6 +155,7 @@ class MoeHarness : public Harness {
                     const BenchOptions& options) const override {
     return bench_moe(runtime.kernel<MoeKernel>(specs.front()), options);
   }
+  const StepPart* step() const override { return &moe_step(); }
   bool has_candidates() const override { return true; }
   PlanTimes time_plans(Runtime& runtime, const std::vector<Plan>& plans, const LaunchSize& size,
                        const BenchOptions& options) const override {
