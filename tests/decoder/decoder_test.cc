@@ -1,5 +1,6 @@
 // The host side of examples/decoder: what it launches, in which order, and what it refuses.
 #include "tests/decoder/fake_decoder.h"
+#include "tools/sample_model/sample_model.h"
 
 namespace heddle::testing {
 namespace {
@@ -226,6 +227,23 @@ TEST_F(FakeDecoder, RefusesSidesThatContradictTheConfig) {
     EXPECT_EQ(refusal_of(from, to, folder_),
               "model.layers.0.self_attn.qkv_proj makes 512 columns of 128; by config.json it makes "
               "768 of 128");
+  }
+}
+
+// No kernel of experts takes columns out of order.
+TEST_F(FakeDecoder, RefusesExpertsWithoutAKernel) {
+  SampleOptions options;
+  options.experts = 8;
+  options.method = SampleMethod::kGptqActOrder;
+  const SmallModel small{sample_config(options).dump(), sample_weights(options).tensors, {}};
+  const ::Model model = open(small, "int8:head", 1);
+  try {
+    static_cast<void>(model.specs());
+    FAIL() << "was accepted";
+  } catch (const std::runtime_error& error) {
+    const std::string what = error.what();
+    EXPECT_EQ(what.rfind("model.layers.0.block_sparse_moe.experts", 0), 0U) << what;
+    EXPECT_NE(what.find("has no kernel: its columns are out of order"), std::string::npos) << what;
   }
 }
 
