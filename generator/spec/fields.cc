@@ -111,6 +111,18 @@ bool allows(const Field& field, const std::vector<int>& values) noexcept {
   return true;
 }
 
+std::string why_not(const Field& field, std::int64_t value) {
+  const bool is_other = field.kind == FieldKind::kInteger && value >= field.min &&
+                        value <= field.max && value % field.multiple != 0;
+  return is_other ? "is not a multiple of " + std::to_string(field.multiple) : "is out of range";
+}
+
+std::string why_not(const Field& field, const std::vector<int>& values) {
+  const bool in_range = std::all_of(values.begin(), values.end(),
+                                    [&](int value) { return value >= 0 && value <= field.max; });
+  return in_range ? "has a value twice" : "has a value out of range";
+}
+
 std::int64_t same_value(const Field& other, std::int64_t value, const Field& field) {
   if (field.kind != FieldKind::kWord) return value;
   const std::string_view same = other.choices()[static_cast<std::size_t>(value)];

@@ -103,6 +103,9 @@ bool holds(const FieldTable& table, const Condition* condition, const void* obje
 // Whether the value is one that the leaf may have.
 bool allows(const Field& field, std::int64_t value) noexcept;
 bool allows(const Field& field, const std::vector<int>& values) noexcept;
+// Of a value that the field does not allow: "is not a multiple of 32".
+std::string why_not(const Field& field, std::int64_t value);
+std::string why_not(const Field& field, const std::vector<int>& values);
 // The value of `field` that says what `value` says of `other`, by whose value it is by default.
 std::int64_t same_value(const Field& other, std::int64_t value, const Field& field);
 // What the field accepts, in words: "1 to 8", "\"fp16\" or \"bf16\"".

@@ -151,8 +151,9 @@ class Parser {
       if (!value) return add("wrong_type", node, field, "must hold integers only", "");
       values.push_back(static_cast<int>(std::clamp<std::int64_t>(*value, -1, field.max + 1)));
     }
-    if (values.empty() || !allows(field, values)) {
-      return add("out_of_range", node, field, "has a value twice, out of range, or none", "");
+    if (values.empty()) return add("out_of_range", node, field, "has no value", "");
+    if (!allows(field, values)) {
+      return add("out_of_range", node, field, why_not(field, values), "");
     }
     field.list.set(object_, values);
   }
@@ -161,8 +162,7 @@ class Parser {
     const std::optional<std::int64_t> value = node.as_integer();
     if (!value) return wrong_type(node, field);
     if (allows(field, *value)) return set(field, *value);
-    const bool in_range = *value >= field.min && *value <= field.max;
-    add("out_of_range", node, field, in_range ? "is not a multiple" : "is out of range", "");
+    add("out_of_range", node, field, why_not(field, *value), "");
   }
 
   void parse_number(const Node& node, const Field& field) {
@@ -291,10 +291,10 @@ void add_operation_fault(const Node& root, const FieldTable& table, Findings& fi
 
 void check_fields(const FieldTable& table, const void* object, const std::string& name,
                   Findings& findings) {
-  const auto refuse = [&](std::string_view what, const Field& field, const char* why,
+  const auto refuse = [&](std::string_view what, const Field& field, std::string why,
                           std::string value) {
-    findings.add(
-        what, {std::string(field.pointer), why, std::move(value), allowed_text(table, field), ""});
+    findings.add(what, {std::string(field.pointer), std::move(why), std::move(value),
+                        allowed_text(table, field), ""});
   };
   for (const Field& field : table.fields) {
     if (!field.is_leaf()) continue;
@@ -306,7 +306,7 @@ void check_fields(const FieldTable& table, const void* object, const std::string
     if (field.kind == FieldKind::kList) {
       const std::vector<int>& values = field.list.get(object);
       if (!allows(field, values)) {
-        refuse("out_of_range", field, "is out of range", value_text(values));
+        refuse("out_of_range", field, why_not(field, values), value_text(values));
       }
       continue;
     }
@@ -320,7 +320,9 @@ void check_fields(const FieldTable& table, const void* object, const std::string
       continue;
     }
     if (allows(field, *value)) continue;
-    refuse("out_of_range", field, "is out of range", std::to_string(*value));
+    const bool is_number = field.kind == FieldKind::kNumber;
+    refuse("out_of_range", field, why_not(field, *value),
+           is_number ? value_text(field, *value) : std::to_string(*value));
   }
 }
 

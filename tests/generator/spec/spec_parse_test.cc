@@ -1,3 +1,6 @@
+#include <functional>
+#include <utility>
+
 #include "tests/generator/spec/spec_helpers.h"
 
 namespace heddle {
@@ -102,9 +105,57 @@ TEST(SpecParse, RangesAndMultiples) {
   }
   const Error error = parse_error(changed(R"("op")", R"("tile":{"m":12},"op")"));
   ASSERT_EQ(error.problems().size(), 1U);
-  EXPECT_EQ(error.problems()[0].message, "is not a multiple");
+  EXPECT_EQ(error.problems()[0].message, "is not a multiple of 8");
   EXPECT_EQ(error.problems()[0].allowed, "8 to 1024, a multiple of 8");
   EXPECT_EQ(error.problems()[0].value, "12");
+}
+
+// The same words for a document and a struct.
+TEST(SpecParse, WhatIsWrongWithAValueIsSaid) {
+  const auto problem = [](const std::function<void()>& make) {
+    try {
+      make();
+    } catch (const Error& error) {
+      const Problem& first = error.problems().at(0);
+      return first.pointer + " " + first.message + ", got " + first.value;
+    }
+    return std::string("nothing");
+  };
+  MoeSpec moe = Spec::parse(R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,
+      "experts":8,"top_k":2},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},"activation":{"dtype":"bf16"}})")
+                    .moe();
+  GemmSpec gemm = Spec::parse(changed("", "")).gemm();
+  struct Case {
+    std::int64_t intermediate;
+    int group_size;
+    const char* text;
+  };
+  const Case cases[] = {{2000, 40, "is not a multiple of "},
+                        {0, -2, "is out of range, got "},
+                        {-64, 1 << 20 | 16, "is out of range, got "}};
+  for (const Case& one : cases) {
+    const bool is_other = one.intermediate == 2000;
+    const std::string group = std::to_string(one.group_size);
+    moe.shape.intermediate = one.intermediate;
+    EXPECT_EQ(problem([&] { Spec::from_moe(moe); }), std::string("/shape/intermediate ") +
+                                                         one.text + (is_other ? "32, got " : "") +
+                                                         std::to_string(one.intermediate));
+    const std::string text =
+        std::string("/weight/group_size ") + one.text + (is_other ? "16, got " : "") + group;
+    gemm.weight.group_size = one.group_size;
+    EXPECT_EQ(problem([&] { Spec::from_gemm(gemm); }), text);
+    EXPECT_EQ(
+        problem([&] { Spec::parse(changed(R"("bits":4)", R"("bits":4,"group_size":)" + group)); }),
+        text);
+  }
+  gemm.weight.group_size = 128;
+  gemm.weight.interleave = Interleave::kPermutation;
+  const std::pair<std::vector<int>, const char*> lists[] = {
+      {{0, 0}, "has a value twice, got [0,0]"}, {{32}, "has a value out of range, got [32]"}};
+  for (const auto& [list, text] : lists) {
+    gemm.weight.permutation = list;
+    EXPECT_EQ(problem([&] { Spec::from_gemm(gemm); }), std::string("/weight/permutation ") + text);
+  }
 }
 
 TEST(SpecParse, Lists) {
