@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,94 +11,12 @@
 
 #include "checkpoint/modules/layer_error.h"
 #include "checkpoint/modules/module_place.h"
+#include "checkpoint/plan/expert_places.h"
 #include "generator/model/experts.h"
 #include "generator/spec/document.h"
 
 namespace heddle {
 namespace {
-
-constexpr std::string_view kStar = ".*.";
-
-// Where a module of experts is.
-struct ExpertPlace {
-  std::string set;  // "model.layers.0.mlp.experts"
-  const DecodedBlock* block = nullptr;
-  Role role = Role::kOther;
-  std::int64_t expert = -1;  // -1: of all
-  std::string shown;         // the module's name with a * for the expert
-};
-
-// The path of what all experts of a row are in: "mlp.experts", "moe".
-std::string_view set_of(std::string_view path) {
-  const std::size_t star = path.find(kStar);
-  return path.substr(0, star == path.npos ? path.rfind('.') : star);
-}
-
-const DecodedBlock* block_of(const Decoder& decoder, int layer) {
-  const DecodedBlock* last = nullptr;
-  for (const DecodedBlock& block : decoder.blocks) {
-    const std::vector<int>& layers = block.facts.layers;
-    if (std::binary_search(layers.begin(), layers.end(), layer)) return &block;
-    const bool has_experts = block.facts.feed_forward == FeedForwardKind::kExperts;
-    if (has_experts && (last == nullptr || layers.back() > last->facts.layers.back())) {
-      last = &block;
-    }
-  }
-  return layer >= decoder.layers ? last : nullptr;
-}
-
-std::optional<ExpertPlace> place_of_expert(const CheckpointConfig& config,
-                                           const std::string& module) {
-  const ModulePlace place = place_of_module(module);
-  const auto& lists = config.layer_lists;
-  if (place.layer < 0 || std::find(lists.begin(), lists.end(), place.list) == lists.end()) {
-    return std::nullopt;
-  }
-  const DecodedBlock* const block = block_of(*config.decoder, place.layer);
-  if (block == nullptr) return std::nullopt;
-  const std::string before = fmt::format("{}.{}.", place.list, place.layer);
-  for (const DecodedLinear& linear : block->linears) {
-    if (linear.row->module != Module::kExpert) continue;
-    const std::string_view path = linear.row->path;
-    const std::string set = before + std::string(set_of(path));
-    const bool alone = path.find(kStar) != path.npos;
-    if (path == place.path) {
-      ExpertPlace found{set, block, linear.row->role, -1, before + std::string(path)};
-      // ModulePlace has a star where the name has the index. A layer's index may have zeros ahead.
-      const std::size_t at = module.find('.', place.list.size() + 1) + 1 + set_of(path).size() + 1;
-      if (alone) std::from_chars(module.data() + at, module.data() + module.size(), found.expert);
-      return found;
-    }
-    if (!alone) continue;
-    const std::string stack(set_of(path));
-    if (place.path == stack + ".gate_up_proj")
-      return ExpertPlace{set, block, Role::kGateUp, -1, module};
-    if (place.path == stack + ".down_proj") return ExpertPlace{set, block, Role::kDown, -1, module};
-  }
-  return std::nullopt;
-}
-
-// The experts that are alone and that the module is among, though it is none of theirs; empty where
-// it is among none.
-std::string set_of_stray(const CheckpointConfig& config, const std::string& module) {
-  const ModulePlace place = place_of_module(module);
-  const auto& lists = config.layer_lists;
-  if (place.layer < 0 || std::find(lists.begin(), lists.end(), place.list) == lists.end())
-    return {};
-  const DecodedBlock* const block = block_of(*config.decoder, place.layer);
-  if (block == nullptr) return {};
-  std::string set;
-  for (const DecodedLinear& linear : block->linears) {
-    const std::string_view path = linear.row->path;
-    if (path == place.path) return {};
-    if (linear.row->module != Module::kExpert || path.find(kStar) == path.npos) continue;
-    const std::string_view around = set_of(path);
-    if (place.path.starts_with(std::string(around) + '.')) {
-      set = fmt::format("{}.{}.{}", place.list, place.layer, around);
-    }
-  }
-  return set;
-}
 
 // The modules of one role.
 struct OfRole {
@@ -169,7 +86,7 @@ std::string fault_of(const OfRole& role, std::int64_t count) {
 ExpertProduct product_of(const std::string& set, const std::string& leaf,
                          const std::vector<const OfRole*>& roles) {
   ExpertProduct product;
-  const bool alone = roles.front()->shown.name.find(kStar) != std::string::npos;
+  const bool alone = roles.front()->shown.name.find(kExpertStar) != std::string::npos;
   // A stack of all rows keeps its name.
   product.name = !alone && roles.size() == 1 ? roles.front()->shown.name : set + '.' + leaf;
   for (const OfRole* role : roles) product.shown.push_back(role->shown);
@@ -192,7 +109,7 @@ bool has_product(const std::set<std::string>& paths, const std::string& set,
   bool alone = false;
   for (const DecodedLinear& linear : product) {
     modules.emplace_back(linear.row->path);
-    alone = alone || linear.row->path.find(kStar) != std::string_view::npos;
+    alone = alone || linear.row->path.find(kExpertStar) != std::string_view::npos;
   }
   if (!alone) modules.push_back(set + ".*");
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
