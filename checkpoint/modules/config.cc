@@ -9,6 +9,7 @@
 #include "generator/model/decoder.h"
 #include "generator/model/family_table.h"
 #include "generator/model/quantization_builder.h"
+#include "generator/spec/error_place.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -100,15 +101,19 @@ std::vector<HeadPlace> places_of_head(const FamilyRow& family, const Wrapper* wr
   return places;
 }
 
-// Checkpoints of quantised layers are read with configs that lack fields of the decoder.
-std::optional<Decoder> whole_decoder(const ModelConfigTexts& texts) {
+// Checkpoints of quantised layers are read with configs that lack fields of the decoder, or whose
+// layers are not described. A field that is there is right, or refused.
+void read_decoder(const ModelConfigTexts& texts, CheckpointConfig* config) {
   try {
     Findings findings("checkpoint");
     const ConfigDocuments documents(texts, findings);
-    return decode(documents, findings);
+    config->decoder = decode(documents, findings);
   } catch (const Error& error) {
-    if (error.category() == ErrorCategory::kInternal) throw;
-    return std::nullopt;
+    const bool is_undescribed = error.category() == ErrorCategory::kUnsupported ||
+                                error.code() == "checkpoint.missing_field" ||
+                                error.code() == "checkpoint.unknown_layer";
+    if (!is_undescribed) throw;
+    config->why_no_decoder = problem_line(error);
   }
 }
 
@@ -144,7 +149,7 @@ CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
   result.kv_heads = values.heads("kv_heads");
   if (family != nullptr) {
     result.is_known = true;
-    result.decoder = whole_decoder(texts);
+    read_decoder(texts, &result);
     result.gate = values.gate(*family);
     const Wrapper* const wrapper = find_wrapper(root.text("model_type"));
     result.layer_lists = layer_lists(*family, wrapper);

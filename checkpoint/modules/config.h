@@ -63,14 +63,18 @@ struct CheckpointConfig {
   std::vector<std::string> layer_lists;
   // The model type is in the table of families.
   bool is_known = false;
-  // All layers with their sides; absent where the config does not say them all.
+  // All layers with their sides; absent where the config lacks fields that say them, or has layers
+  // that the row of its family does not describe.
   std::optional<Decoder> decoder;
+  // Of a known model type, what it lacks or has: "/num_experts_per_tok: the field is required".
+  std::string why_no_decoder;
 
   static std::vector<Fusion> usual_fusions();
 };
 
-// Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported, "model.quantization")
-// for a quantisation that cannot be read.
+// Throws Error(kSpec) for texts that are no such configs and fields that no model can have, of a
+// wrong type or out of range, Error(kUnsupported, "model.quantization") for a quantisation that
+// cannot be read.
 CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts);
 // What config.json alone says, without the files beside it.
 CheckpointConfig read_checkpoint_config(std::string_view json);

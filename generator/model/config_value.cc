@@ -29,9 +29,10 @@ ConfigValue text_of(std::string text) {
 
 ConfigValue nothing(const ConfigValue& a, const ConfigValue& b) {
   ConfigValue value;
-  value.is_said = a.is_said || b.is_said;
   value.missing = a.missing;
   value.missing.insert(value.missing.end(), b.missing.begin(), b.missing.end());
+  value.nulls = a.nulls;
+  value.nulls.insert(value.nulls.end(), b.nulls.begin(), b.nulls.end());
   return value;
 }
 
@@ -97,6 +98,7 @@ std::string plain(double number) {
 std::string shown(const ConfigValue& value) {
   switch (value.kind) {
     case ValueKind::kNumber:
+      if (value.is_boolean) return value.number != 0 ? "true" : "false";
       return plain(value.number);
     case ValueKind::kText:
       return '"' + excerpt(value.text) + '"';
@@ -112,8 +114,8 @@ ConfigValue field_of(const ConfigReader& config, std::string_view key) {
   const Node* node = config.node(key);
   if (node != nullptr) return value_of(*node, config.pointer(key));
   ConfigValue value;
-  value.is_said = config.whole().find(key) != nullptr;
   value.missing.push_back(config.pointer(key));
+  if (config.whole().find(key) != nullptr) value.nulls = value.missing;
   return value;
 }
 

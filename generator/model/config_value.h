@@ -22,9 +22,11 @@ struct ConfigValue {
   std::string field;                 // one that it was worked out from, for messages
   std::string fraction;              // of a field whose fraction it was worked out from
   std::vector<std::string> missing;  // pointers of fields that were looked for in vain
-  bool is_said = false;              // of null: a field is null, and not missing
+  std::vector<std::string> nulls;    // those of them that the config has, as null
 
   bool is_null() const noexcept { return kind == Kind::kNull; }
+  // Of null: a field is null, and not missing.
+  bool is_said() const noexcept { return !nulls.empty(); }
 };
 
 ConfigValue number_of(double number);

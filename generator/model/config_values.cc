@@ -52,13 +52,12 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
   }
   const std::string what =
       result.pointer.empty() ? std::string(expression) + " is" : std::string("is");
-  if (result.kind != ValueKind::kNumber) {
-    add("wrong_type",
-        {result.field, "must be an integer", "\"" + excerpt(result.text) + "\"", "", ""});
+  if (result.kind != ValueKind::kNumber || result.is_boolean) {
+    add("wrong_type", {result.field, "must be an integer", shown(result), "", ""});
   } else if (!result.fraction.empty()) {
     add("wrong_type", {result.fraction, "must be an integer", "a fraction", "", ""});
   } else if (result.number != std::floor(result.number)) {
-    add("wrong_type", {result.field, "must be an integer", std::to_string(result.number), "", ""});
+    add("wrong_type", {result.field, "must be an integer", shown(result), "", ""});
   } else if (result.number < static_cast<double>(min) || result.number > static_cast<double>(max)) {
     // A value of no field is out of a range only by a field that is named already.
     const bool follows = result.field.empty() && !config().findings().empty();
@@ -84,19 +83,26 @@ std::int64_t ConfigValues::count(Expression expression, std::int64_t max) {
 double ConfigValues::number(Expression expression) {
   const ConfigValue result = value(expression);
   if (result.is_null()) add_missing(result, expression);
-  if (!result.is_null() && result.kind != ValueKind::kNumber) {
-    add("wrong_type", {result.field, "must be a number", excerpt(result.text), "", ""});
+  if (!result.is_null() && (result.kind != ValueKind::kNumber || result.is_boolean)) {
+    add("wrong_type", {result.field, "must be a number", shown(result), "", ""});
   }
   return result.kind == ValueKind::kNumber ? result.number : 1;
 }
 
-bool ConfigValues::flag(Expression expression) { return number(expression) != 0; }
+bool ConfigValues::flag(Expression expression) {
+  const ConfigValue result = value(expression);
+  if (result.is_null()) add_missing(result, expression);
+  if (!result.is_null() && result.kind != ValueKind::kNumber) {
+    add("wrong_type", {result.field, "must be a boolean", shown(result), "", ""});
+  }
+  return result.kind != ValueKind::kNumber || result.number != 0;
+}
 
 std::string ConfigValues::text(Expression expression) {
   const ConfigValue result = value(expression);
   if (result.is_null()) add_missing(result, expression);
   if (!result.is_null() && result.kind != ValueKind::kText) {
-    add("wrong_type", {result.field, "must be a string", "", "", ""});
+    add("wrong_type", {result.field, "must be a string", shown(result), "", ""});
   }
   return result.text;
 }
@@ -120,7 +126,10 @@ std::string ConfigValues::fields_of(std::span<const Expression> expressions) {
     }
     for (const std::string& pointer : value.missing) {
       if (told.insert(pointer).second) {
-        text.append(text.empty() ? "" : ", ").append(pointer).append(" is not given");
+        const auto& nulls = value.nulls;
+        const bool is_null = std::find(nulls.begin(), nulls.end(), pointer) != nulls.end();
+        text.append(text.empty() ? "" : ", ").append(pointer);
+        text.append(is_null ? " is null" : " is not given");
       }
     }
   }

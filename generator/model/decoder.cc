@@ -205,6 +205,7 @@ class Interpreter {
 
   void add_layer(int layer, Decoder* decoder) {
     DecodedBlock block;
+    const FeedForwardRow* feed_forward = nullptr;
     const MixerRow* const mixer = choose(family_.mixers, "attention or mixer");
     if (mixer == nullptr) return;
     block.facts.mixer = mixer->kind;
@@ -215,7 +216,7 @@ class Interpreter {
     if (parts_ == DecodedParts::kAll) {
       block.linears = linears(mixer->linears);
       block.halves += mixer->kind != MixerKind::kNone || !block.linears.empty() ? 1 : 0;
-      add_feed_forward(&block);
+      feed_forward = add_feed_forward(&block);
     }
     const auto known = std::find_if(decoder->blocks.begin(), decoder->blocks.end(),
                                     [&](const auto& other) { return alike(other, block); });
@@ -224,16 +225,32 @@ class Interpreter {
       return;
     }
     block.facts.layers.push_back(layer);
+    if (feed_forward != nullptr) block.feed_forward_fields = fields_that_chose(*feed_forward);
     decoder->blocks.push_back(std::move(block));
   }
 
-  void add_feed_forward(DecodedBlock* block) {
+  // The row that the config has chosen; null where none fits.
+  const FeedForwardRow* add_feed_forward(DecodedBlock* block) {
     const FeedForwardRow* const row = choose(family_.feed_forwards, "feed-forward layer");
-    if (row == nullptr) return;
+    if (row == nullptr) return row;
     block->facts.feed_forward = row->kind;
     block->halves += row->kind != FeedForwardKind::kNone ? 1 : 0;
-    if (row->kind == FeedForwardKind::kExperts) block->facts.experts = experts(row->experts);
+    if (row->kind == FeedForwardKind::kExperts) {
+      block->facts.experts = experts(row->experts);
+      block->experts_field = values_.value(row->experts.count).field;
+    }
     for (const DecodedLinear& linear : linears(row->linears)) block->linears.push_back(linear);
+    return row;
+  }
+
+  // With their values, the fields in the conditions of the rows up to the one that was chosen.
+  std::string fields_that_chose(const FeedForwardRow& chosen) {
+    std::vector<Expression> asked;
+    for (const FeedForwardRow& row : family_.feed_forwards) {
+      asked.push_back(row.when);
+      if (&row == &chosen) break;
+    }
+    return values_.fields_of(asked);
   }
 
   std::vector<DecodedLinear> linears(const LinearRows& rows) {
@@ -245,6 +262,7 @@ class Interpreter {
       linear.n = values_.size(row.n, kMostRows);
       linear.k = values_.size(row.k, kMostRows);
       linear.field = values_.value(row.n).field;
+      linear.k_field = values_.value(row.k).field;
       linear.count = values_.size(row.count, kMostExperts);
       linear.bias = values_.flag(row.bias);
       linear.fused_parts = static_cast<int>(std::count_if(
@@ -290,6 +308,13 @@ class Interpreter {
     ModelExperts facts;
     facts.count = values_.size(row.count, kMostExperts);
     facts.per_token = values_.size(row.per_token, kMostExperts);
+    if (config_.findings().empty() && facts.per_token > facts.count) {
+      const std::string count = values_.value(row.count).field;
+      values_.add("out_of_range",
+                  {values_.value(row.per_token).field,
+                   "is more than the experts" + (count.empty() ? "" : ", " + count),
+                   std::to_string(facts.per_token), "1 to " + std::to_string(facts.count), ""});
+    }
     facts.inner = values_.size(row.inner, kMostRows);
     facts.latent = values_.count(row.latent, kMostHidden);
     facts.shared = values_.count(row.shared, kMostExperts);

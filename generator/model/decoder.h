@@ -23,6 +23,7 @@ struct DecodedLinear {
   std::int64_t k = 0;
   std::int64_t count = 1;
   std::string field{};  // of the config, that n was worked out from
+  std::string k_field{};
   bool bias = false;
   bool by_kv_heads = false;  // its order of rows
   int fused_parts = 1;       // modules of its row's `fused` that engines take together
@@ -35,6 +36,10 @@ struct DecodedBlock {
   ModelBlock facts;
   int halves = 0;  // of each layer: the mixer and the feed-forward layer, where it has them
   std::vector<DecodedLinear> linears;
+  // What the config says that makes the feed-forward layer this one, of the first of the layers:
+  // "/mlp_only_layers is [0]". Empty where the family has one kind.
+  std::string feed_forward_fields;
+  std::string experts_field;  // of the number of experts
 };
 
 // A remark of the family's row that holds for the config.

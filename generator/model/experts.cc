@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "generator/model/config_value.h"
 #include "generator/operations/moe/moe.h"
 #include "generator/spec/document.h"
 #include "generator/spec/error_place.h"
@@ -24,7 +25,7 @@ void set_clamped(const ModelExperts& experts, bool gated, MoeEpilogueSpec* epilo
     *why =
         "kernels of experts clamp gates and ups to a whole number and multiply gates by 1.702 "
         "in their sigmoid, but the config says " +
-        std::to_string(limit) + " and " + std::to_string(experts.clamp_factor);
+        plain(limit) + " and " + plain(experts.clamp_factor);
   }
   epilogue->activation = Activation::kClampedSwiglu;
   epilogue->limit = why->empty() ? static_cast<int>(limit) : 0;
@@ -111,11 +112,7 @@ std::string why_no_moe(const MoeSpec& spec) {
     if (problems.empty()) return {};
     throw Error(ErrorCategory::kSpec, "spec", problems);
   } catch (const Error& error) {
-    std::string why;
-    for (const std::string& line : problem_lines(error, "")) {
-      why += (why.empty() ? "" : "; ") + line;
-    }
-    return why;
+    return problem_line(error);
   }
 }
 

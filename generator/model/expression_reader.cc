@@ -70,9 +70,15 @@ ConfigValue ExpressionReader::skipping(bool skip, Read read) {
 }
 
 double ExpressionReader::number(const ConfigValue& value) {
-  if (value.kind == ValueKind::kNumber) return value.number;
+  if (value.kind == ValueKind::kNumber && !value.is_boolean) return value.number;
   wrong_type(value, "must be a number");
   return 1;
+}
+
+bool ExpressionReader::truth(const ConfigValue& value) {
+  if (value.kind == ValueKind::kNumber) return value.number != 0;
+  wrong_type(value, "must be a boolean");
+  return true;
 }
 
 void ExpressionReader::wrong_type(const ConfigValue& value, const char* what) {
@@ -108,6 +114,7 @@ ConfigValue ExpressionReader::either() {
   while (take("||")) {
     const bool decided = skip_ || (!value.is_null() && truth(value));
     const ConfigValue other = skipping(decided, [&] { return both(); });
+    if (decided && !skip_) value = truth_of(true);
     if (decided) continue;
     value = value.is_null() || other.is_null() ? nothing(value, other) : truth_of(truth(other));
   }
@@ -119,6 +126,7 @@ ConfigValue ExpressionReader::both() {
   while (take("&&")) {
     const bool decided = skip_ || (!value.is_null() && !truth(value));
     const ConfigValue other = skipping(decided, [&] { return compared(); });
+    if (decided && !skip_) value = truth_of(false);
     if (decided) continue;
     value = value.is_null() || other.is_null() ? nothing(value, other) : truth_of(truth(other));
   }
@@ -150,7 +158,7 @@ ConfigValue ExpressionReader::is_among(const ConfigValue& list, const ConfigValu
   for (std::size_t i = 0; value.kind == ValueKind::kNumber && i < list.node->items.size(); ++i) {
     const ConfigValue item =
         value_of(list.node->items[i], child_pointer(list.pointer, std::to_string(i)));
-    if (item.kind != ValueKind::kNumber) wrong_type(item, "must be an integer");
+    if (item.kind != ValueKind::kNumber || item.is_boolean) wrong_type(item, "must be an integer");
     check_field(item);
   }
   return truth_of(has(list, value));
@@ -194,7 +202,8 @@ ConfigValue ExpressionReader::arithmetic(const ConfigValue& a, char sign, const 
     check_factor(a);
     check_factor(b);
   }
-  ConfigValue result = number_of(result_of(number(a), sign, number(b), b.pointer));
+  const double left = number(a);
+  ConfigValue result = number_of(result_of(left, sign, number(b), b.pointer));
   result.fraction = fraction_of(a).empty() ? fraction_of(b) : fraction_of(a);
   return result;
 }
@@ -278,8 +287,11 @@ ConfigValue ExpressionReader::digits() {
 
 ConfigValue ExpressionReader::word() {
   const std::string_view first = name();
-  if (first == "true") return truth_of(true);
-  if (first == "false") return truth_of(false);
+  if (first == "true" || first == "false") {
+    ConfigValue value = truth_of(first == "true");
+    value.is_boolean = true;
+    return value;
+  }
   if (first == "null") return {};
   if (first == "layer") {
     return number_of(static_cast<double>(skip_ ? 0 : scope_.take_layer()));
@@ -319,8 +331,8 @@ ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view 
       child_pointer(value.missing.empty() ? value.pointer : value.missing.back(), key);
   if (found != nullptr && found->kind != Node::Kind::kNull) return value_of(*found, pointer);
   ConfigValue none;
-  none.is_said = found != nullptr;
   none.missing.push_back(std::move(pointer));
+  if (found != nullptr) none.nulls = none.missing;
   return none;
 }
 
@@ -348,11 +360,16 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
   return character;
 }
 
+ConfigValue ExpressionReader::of_layer(const ConfigValue& value) {
+  if (!is_array(value)) return value;
+  return item(value, number_of(static_cast<double>(scope_.take_layer())));
+}
+
 // A field that model classes have a default for.
 ConfigValue ExpressionReader::value_or_class_default(std::string_view called,
                                                      const ConfigValue& value,
                                                      const ConfigValue& usual) {
-  if (!value.is_null() || value.is_said || scope_.leaves_missing()) return value;
+  if (!value.is_null() || value.is_said() || scope_.leaves_missing()) return value;
   if (called == "required_else") {
     scope_.add_missing(value, text_, usual.is_null() ? std::string() : shown(usual));
   } else {
@@ -363,7 +380,7 @@ ConfigValue ExpressionReader::value_or_class_default(std::string_view called,
 }
 
 ConfigValue ExpressionReader::function(std::string_view called) {
-  constexpr std::string_view kOfOne[] = {"given", "length", "floor", "sqrt"};
+  constexpr std::string_view kOfOne[] = {"given", "length", "floor", "sqrt", "of_layer"};
   constexpr std::string_view kOfTwo[] = {"even", "quotient", "ratio",
                                          "when", "assumed",  "required_else"};
   const auto is_in = [&](const auto& names) {
@@ -385,6 +402,7 @@ ConfigValue ExpressionReader::function(std::string_view called) {
   if (called == "assumed" || called == "required_else")
     return value_or_class_default(called, value, other);
   if (called == "given") return truth_of(!value.is_null());
+  if (called == "of_layer") return of_layer(value);
   if (value.is_null() || other.is_null()) return nothing(value, other);
   if (called == "length") {
     if (value.kind == ValueKind::kNode)

@@ -42,6 +42,8 @@ class ExpressionReader {
   ConfigValue path(ConfigValue value);
   ConfigValue member(const ConfigValue& value, std::string_view key);
   ConfigValue item(const ConfigValue& value, const ConfigValue& index);
+  // A list's entry for the layer; another value as it is.
+  ConfigValue of_layer(const ConfigValue& value);
   // The value of `a`, the operator `sign` and `b`.
   ConfigValue arithmetic(const ConfigValue& a, char sign, const ConfigValue& b);
   double result_of(double left, char sign, double right, const std::string& field);
@@ -58,7 +60,7 @@ class ExpressionReader {
   [[noreturn]] void malformed() const;
 
   double number(const ConfigValue& value);
-  bool truth(const ConfigValue& value) { return number(value) != 0; }
+  bool truth(const ConfigValue& value);
   void wrong_type(const ConfigValue& value, const char* what);
   // A place for messages on a value that is no field itself.
   const std::string& place_of(const ConfigValue& value) const;

@@ -22,11 +22,14 @@ namespace heddle {
 //             the member "3" of an object where an object is
 //   layer     the index of the decoder layer, from 0
 //   a ?? b    a, or b where a is null; an operation on null is null
-//   ! * / % + - == != < <= > >= && ||   as in C; an integer that does not divide is a finding
+//   ! * / % + - == != < <= > >= && ||   as in C; an integer that does not divide is a finding, and
+//   so
+//             is a field that is true or false where a number belongs: !!field makes 1 or 0 of it
 //   a has b   whether the list a has the value b
 //   given(a)  whether a is not null; length(a): of a list; floor(a); sqrt(a);
 //             quotient(a, b): floor(a / b); ratio(a, b): a / b with its fraction;
 //             even(a, b): a rounded up to a multiple of b
+//   of_layer(a)     a[layer] of a list, a number as it is: of classes that take both
 //   when(a, b)      b where a holds, else null
 //   assumed(a, b)   b, the model class's default, where a is missing, which assumptions() tell
 //   required_else(a, b)  a; that it is missing is a finding that names b, the class's default

@@ -1,6 +1,7 @@
 #include "generator/spec/error_place.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <utility>
@@ -26,6 +27,10 @@ std::vector<std::string> problem_lines(const Error& error, const std::string& sp
     lines.emplace_back(alone.what());
   }
   return lines;
+}
+
+std::string problem_line(const Error& error) {
+  return fmt::format("{}", fmt::join(problem_lines(error, ""), "; "));
 }
 
 }  // namespace heddle

@@ -118,7 +118,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                     {"kv_shared", "assumed(num_kv_shared_layers, 15) ?? 0"},
                     kKvHeadsGiven,
                     {"head_dim", "head_dim ?? 256"},
-                    {"inner", "intermediate_size[layer]"}},
+                    {"inner", "of_layer(intermediate_size)"}},
           .mixers = {{.name = "sliding_attention",
                       .when = "layer_types[layer] == 'sliding_attention' ?? (layer + 1) % 5 != 0",
                       .linears = shared_kv_attention("kv_heads * head_dim", kOwnKv),
@@ -159,13 +159,14 @@ const std::vector<FamilyRow>& gemma_relatives() {
                             {"altup_unembed_projections", "hidden", "hidden", Role::kOther, "",
                              "false", "true", Module::kLinear, "altup_num_inputs - 1"}}}),
           .multipliers = {{"embedding", "sqrt(hidden)"}},
-          .remarks = {{"true",
-                       "altup_num_inputs residual streams are predicted and corrected "
-                       "(altup_active_idx {altup_active_idx ?? 0}, altup_coef_clip "
-                       "{altup_coef_clip ?? 120}, altup_correct_scale {altup_correct_scale ?? 1})"},
-                      {"true",
-                       "some layers keep only their largest gates (activation_sparsity_pattern "
-                       "{activation_sparsity_pattern ?? '0.95 in the first 10'})"}},
+          .remarks =
+              {{"true",
+                "altup_num_inputs residual streams are predicted and corrected "
+                "(altup_active_idx {altup_active_idx ?? 0}, altup_coef_clip "
+                "{altup_coef_clip ?? 120}, altup_correct_scale {altup_correct_scale ?? true})"},
+               {"true",
+                "some layers keep only their largest gates (activation_sparsity_pattern "
+                "{activation_sparsity_pattern ?? '0.95 in the first 10'})"}},
           .unused = {"rope_parameters.rope_theta"},
       },
       {
@@ -187,7 +188,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                 "when(given(per_layer_config), head_dim) ?? required_else(global_head_dim, 512)"},
                {"experts", "num_experts"},
                {"inner",
-                "intermediate_size * (1 + (use_double_wide_mlp ?? false) * "
+                "intermediate_size * (1 + !!(use_double_wide_mlp ?? false) * "
                 "(layer >= layers - kv_shared))"}},
           .mixers = {{.name = "sliding_attention",
                       .when = kIsSliding,
@@ -200,7 +201,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                       .linears = {{"self_attn.q_proj", "heads * global_dim", "hidden", Role::kQ,
                                    "qkv_proj", kAttentionBias},
                                   {"self_attn.k_proj",
-                                   "((attention_k_eq_v ?? false) * global_kv_heads + "
+                                   "(!!(attention_k_eq_v ?? false) * global_kv_heads + "
                                    "!(attention_k_eq_v ?? false) * kv_heads) * global_dim",
                                    "hidden", Role::kK, "qkv_proj", kAttentionBias, kOwnKv},
                                   {"self_attn.v_proj", "kv_heads * global_dim", "hidden", Role::kV,
@@ -209,7 +210,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                                    "!(attention_k_eq_v ?? false)"},
                                   {"self_attn.o_proj", "hidden", "heads * global_dim", Role::kOut,
                                    "", kAttentionBias}},
-                      .attention = {.kv_heads = "(attention_k_eq_v ?? false) * global_kv_heads + "
+                      .attention = {.kv_heads = "!!(attention_k_eq_v ?? false) * global_kv_heads + "
                                                 "!(attention_k_eq_v ?? false) * kv_heads",
                                     .head_dim = "global_dim",
                                     .value_dim = "global_dim",

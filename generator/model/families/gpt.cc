@@ -235,7 +235,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
           .body = "transformer",
           .layers = "h",
           .names = {{"class_default_epsilon", "0.00001"},
-                    {"grouped", "new_decoder_architecture ?? given(n_head_kv)"},
+                    {"grouped", "!!(new_decoder_architecture ?? given(n_head_kv))"},
                     {"one_for_all", "!grouped && (multi_query ?? true)"},
                     {"kv_heads",
                      "when(one_for_all, 1) ?? when(grouped, num_kv_heads ?? n_head_kv) ?? heads"},

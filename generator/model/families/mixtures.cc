@@ -315,7 +315,7 @@ const std::vector<FamilyRow>& mixtures() {
                              .linears = w_experts(),
                              .experts = {.scoring = "scoring_func ?? 'sigmoid'",
                                          .bias = "use_routing_bias ?? true"}}},
-          .others = {{"mtp", "(use_mtp ?? false) * (num_mtp_modules ?? 0)",
+          .others = {{"mtp", "!!(use_mtp ?? false) * (num_mtp_modules ?? 0)",
                       "layers that predict further tokens are not described yet"}},
           .remarks = {{"attn_type_list has 0",
                        "attn_type_list: linear attention is not known of this model type",

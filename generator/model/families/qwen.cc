@@ -1,4 +1,6 @@
 // Qwen 1 to 3.6. The language models of the VL and Omni wrappers are rows as well.
+#include <string>
+
 #include "generator/model/families/rows.h"
 
 namespace heddle {
@@ -10,8 +12,13 @@ constexpr Expression kWindowed =
     "given(sliding_window) && layer >= required_else(max_window_layers, 28)";
 constexpr Expression kIsQwenExperts =
     "!(mlp_only_layers has layer ?? false) && (num_experts ?? num_local_experts ?? "
-    "required_else(num_experts, class_default_experts) ?? 0) > 0 && "
+    "required_else(num_experts, class_default_experts)) > 0 && "
     "(layer + 1) % (decoder_sparse_step ?? 1) == 0";
+// Not where the number of experts is null.
+Expression is_qwen_dense() {
+  static const std::string text = "!(" + std::string(kIsQwenExperts) + ")";
+  return text;
+}
 
 // Both kinds of attention differ in the window alone.
 std::vector<MixerRow> windowed(const LinearRows& linears, const AttentionRow& attention) {
@@ -47,7 +54,7 @@ std::vector<FeedForwardRow> mixture() {
            .when = kIsQwenExperts,
            .linears = gated_experts(),
            .experts = kQwenExperts},
-          {.linears = gated_mlp()}};
+          {.when = is_qwen_dense(), .linears = gated_mlp()}};
 }
 
 std::vector<FeedForwardRow> mixture_with_shared(const ExpertsRow& experts = kExpertsAndShared) {
@@ -55,7 +62,7 @@ std::vector<FeedForwardRow> mixture_with_shared(const ExpertsRow& experts = kExp
            .when = kIsQwenExperts,
            .linears = join({gated_experts(), gated_shared_expert()}),
            .experts = experts},
-          {.linears = gated_mlp()}};
+          {.when = is_qwen_dense(), .linears = gated_mlp()}};
 }
 
 // Attention whose output is multiplied by a gate, which q_proj makes as well, head by head.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ class Values {
 
   ConfigValues* operator->() { return &values_; }
   double number(Expression text) { return values_.number(text); }
+  std::vector<Problem> problems() const { return findings_.problems(); }
   // What is wrong, "" if nothing.
   std::string fault() const {
     std::string text;
@@ -97,6 +99,11 @@ TEST(ConfigValues, LayersHaveValuesOfTheirOwn) {
   values->set_layer(0);
   EXPECT_TRUE(values->flag("flag || layer == 5"));
   EXPECT_FALSE(values->depends_on_layer()) << "the other side was not asked";
+  EXPECT_FALSE(values->depends_on_layer());
+  EXPECT_EQ(values.number("of_layer(hidden_size)"), 64);
+  EXPECT_FALSE(values->depends_on_layer()) << "no list";
+  EXPECT_EQ(values.number("of_layer(some)"), 1);
+  EXPECT_TRUE(values->depends_on_layer());
   values->set_layer(3);
   values->value("types[layer]");
   EXPECT_NE(values.fault().find("no entry for decoder layer 3"), std::string::npos);
@@ -139,8 +146,58 @@ TEST(ConfigValues, FieldsThatSayNothingAreFindings) {
   EXPECT_EQ(fault_of(R"({"heads": 1.5, "wide": 8})", "16 + heads * wide"),
             "/heads: must be an integer");
   EXPECT_EQ(fault_of(R"({"heads": 0, "wide": 8})", "16 + heads * wide"), "/heads: is out of range");
-  EXPECT_EQ(fault_of(R"({"heads": false, "wide": 8})", "16 + heads * wide"), "");
+  EXPECT_EQ(fault_of(R"({"heads": false, "wide": 8})", "16 + !!heads * wide"), "");
   EXPECT_EQ(fault_of(R"({"heads": 2, "wide": 8})", "16 + heads * wide"), "");
+}
+
+// A flag is no number, a number may be a flag: 0 and 1 are as good in Python.
+TEST(ConfigValues, FlagsAreNoNumbers) {
+  const auto fault_of = [](const char* flag, const char* expression) {
+    Values values(std::string(R"({"wide": 8, "list": [1], "flags": [true], "flag": )") + flag +
+                  "}");
+    values->set_layer(1);
+    values->size(expression, 1 << 20);
+    return values.fault();
+  };
+  for (const char* expression : {"flag", "flag + 7", "8 - flag", "wide * flag", "wide / flag",
+                                 "1 + wide % flag", "1 + (flag < 2)", "quotient(wide, flag)"}) {
+    EXPECT_EQ(fault_of("true", expression).find("/flag: must be a"), 0U) << expression;
+    EXPECT_EQ(fault_of("1", expression), "") << expression;
+  }
+  EXPECT_EQ(fault_of("true", "1 + (flags has layer)"), "/flags/0: must be an integer");
+  for (const char* expression :
+       {"1 + !!flag", "1 + (flag && list has layer)", "when(flag, 1) ?? 2", "1 + (flag == true)"}) {
+    for (const char* flag : {"true", "false", "0", "1"}) {
+      EXPECT_EQ(fault_of(flag, expression), "") << expression << " of " << flag;
+    }
+  }
+  Values values(R"({"flag": true, "word": "yes"})", {});
+  values.number("flag");
+  values->flag("word");
+  EXPECT_EQ(values.fault(), "/flag: must be a number; /word: must be a boolean");
+}
+
+// As the config has it: a text in quotes, a flag as a word, a list as one.
+TEST(ConfigValues, FindingsShowTheValue) {
+  using Read = std::function<void(Values*)>;
+  const auto shown = [](const std::string& value, const Read& read) {
+    Values values(R"({"field": )" + value + "}", {});
+    read(&values);
+    const std::vector<Problem> problems = values.problems();
+    return problems.size() == 1 ? problems[0].value : "other than one problem";
+  };
+  const Read size = [](Values* values) { (*values)->size("field", 10); };
+  const Read number = [](Values* values) { (*values)->number("field"); };
+  const Read flag = [](Values* values) { (*values)->flag("field"); };
+  const Read text = [](Values* values) { (*values)->text("field"); };
+  for (const char* value : {R"("7")", "[1]", R"({"a": 1})", "null"}) {
+    for (const Read& read : {size, number, flag}) EXPECT_EQ(shown(value, read), value);
+  }
+  EXPECT_EQ(shown("true", size), "true");
+  EXPECT_EQ(shown("false", number), "false");
+  EXPECT_EQ(shown("1.5", size), "1.5");
+  EXPECT_EQ(shown("7", text), "7");
+  EXPECT_EQ(shown("true", text), "true");
 }
 
 TEST(ConfigValues, NumbersBeyondAllSizes) {

@@ -257,6 +257,31 @@ TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
   }
 }
 
+TEST(ModelExperts, AConfigThatContradictsItselfIsRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"num_experts_per_tok": 9})", "/num_experts_per_tok: is more than the experts"},
+      {R"({"num_experts": true})", "/num_experts: must be a number, got true"},
+  };
+  for (const auto& [change, text] : cases) {
+    Json config = experts_config("qwen3_moe");
+    config.merge_patch(Json::parse(change));
+    try {
+      experts_model(config);
+      ADD_FAILURE() << change << " is read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kSpec);
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  }
+  // Null is no number of experts, of which there are none where it is 0.
+  Json config = experts_config("qwen3_moe");
+  config["num_experts"] = 0;
+  config["num_local_experts"] = nullptr;
+  EXPECT_TRUE(expert_layers(experts_model(config), true).empty());
+  config["num_experts"] = nullptr;
+  EXPECT_THROW(experts_model(config), Error);
+}
+
 // Step's list says which layers clamp.
 TEST(ModelExperts, LayersMayDiffer) {
   Json config = experts_config("step3p7");

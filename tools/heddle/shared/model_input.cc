@@ -161,8 +161,7 @@ void add_facts(ModelConfigTexts texts, Model* model) {
     static_cast<ModelFacts&>(*model) = std::move(facts);
   } catch (const Error& error) {
     model->notes.push_back("the config does not describe the whole decoder: " +
-                           std::string(error.problems().front().pointer) + ": " +
-                           error.problems().front().message);
+                           problem_line(error));
   }
 }
 
