@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "checkpoint/modules/module_place.h"
 #include "generator/model/family_table.h"
 
 namespace heddle {
@@ -25,6 +24,11 @@ std::string module_in(const std::string& body, std::string_view path) {
   return body.empty() ? std::string(path) : body + "." + std::string(path);
 }
 
+bool is_in_layers(const CheckpointConfig& config, const ModulePlace& place) {
+  const auto& lists = config.layer_lists;
+  return place.layer >= 0 && std::find(lists.begin(), lists.end(), place.list) != lists.end();
+}
+
 const LinearRow* row_of_module(const CheckpointConfig& config, const std::string& module) {
   const FamilyRow* const family = find_family(config.model_type);
   if (family == nullptr) return nullptr;
@@ -34,8 +38,7 @@ const LinearRow* row_of_module(const CheckpointConfig& config, const std::string
     }
   }
   const ModulePlace place = place_of_module(module);
-  const auto& lists = config.layer_lists;
-  if (std::find(lists.begin(), lists.end(), place.list) == lists.end()) return nullptr;
+  if (!is_in_layers(config, place)) return nullptr;
   for (const MixerRow& mixer : family->mixers) {
     if (const LinearRow* row = row_with_path(mixer.linears, place.path)) return row;
   }

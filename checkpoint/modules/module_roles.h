@@ -7,9 +7,13 @@
 
 #include "checkpoint/modules/config.h"
 #include "checkpoint/modules/layer_names.h"
+#include "checkpoint/modules/module_place.h"
 #include "generator/model/module_role.h"
 
 namespace heddle {
+
+// Whether the place is in a decoder layer, of a list that the model type has.
+bool is_in_layers(const CheckpointConfig& config, const ModulePlace& place);
 
 // The row of the model type's family that describes the module; null where none does.
 const LinearRow* row_of_module(const CheckpointConfig& config, const std::string& module);

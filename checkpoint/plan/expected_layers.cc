@@ -1,10 +1,12 @@
 #include "checkpoint/plan/expected_layers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "checkpoint/modules/layer_error.h"
 #include "checkpoint/modules/module_place.h"
@@ -13,33 +15,28 @@
 #include "checkpoint/plan/plain_layers.h"
 
 namespace heddle {
-namespace {
 
-bool is_listed(const CheckpointConfig& config, const ModulePlace& place) {
-  const auto& lists = config.layer_lists;
-  return place.layer >= 0 && std::find(lists.begin(), lists.end(), place.list) != lists.end();
-}
-
-}  // namespace
-
-std::optional<MatrixShape> ExpectedLayers::sides_of(const std::string& name) const {
+std::optional<ExpectedLayers::Sides> ExpectedLayers::sides_of(const std::string& name) const {
   if (!config_.decoder) return std::nullopt;
   const Decoder& decoder = *config_.decoder;
+  const auto sides = [](const DecodedLinear& linear) {
+    return Sides{{linear.n, linear.k}, linear.field, linear.k_field};
+  };
   for (const HeadPlace& place : config_.head_places) {
     if (name == place.head && decoder.vocabulary != 0) {
-      return MatrixShape{decoder.vocabulary, decoder.head_width};
+      return Sides{{decoder.vocabulary, decoder.head_width}, {}, {}};
     }
     for (const DecodedLinear& linear : decoder.outside) {
-      if (name == module_in(place.body, linear.row->path)) return MatrixShape{linear.n, linear.k};
+      if (name == module_in(place.body, linear.row->path)) return sides(linear);
     }
   }
   const ModulePlace place = place_of_module(name);
-  if (!is_listed(config_, place)) return std::nullopt;
+  if (!is_in_layers(config_, place)) return std::nullopt;
   for (const DecodedBlock& block : decoder.blocks) {
     const std::vector<int>& layers = block.facts.layers;
     if (!std::binary_search(layers.begin(), layers.end(), place.layer)) continue;
     for (const DecodedLinear& linear : block.linears) {
-      if (linear.row->path == place.path) return MatrixShape{linear.n, linear.k};
+      if (linear.row->path == place.path) return sides(linear);
     }
   }
   return std::nullopt;
@@ -47,10 +44,16 @@ std::optional<MatrixShape> ExpectedLayers::sides_of(const std::string& name) con
 
 std::string ExpectedLayers::why_other(const std::string& name, std::int64_t n,
                                       std::int64_t k) const {
-  const std::optional<MatrixShape> wanted = sides_of(name);
-  if (!wanted || (n == wanted->n && k == wanted->k)) return {};
-  return fmt::format("its weights are {} x {}, but the config says {} x {}", n, k, wanted->n,
-                     wanted->k);
+  const std::optional<Sides> wanted = sides_of(name);
+  if (!wanted) return {};
+  const MatrixShape& shape = wanted->shape;
+  if (n == shape.n && k == shape.k) return {};
+  std::vector<std::string> fields;
+  if (n != shape.n && !wanted->n_field.empty()) fields.push_back(wanted->n_field);
+  if (k != shape.k && !wanted->k_field.empty()) fields.push_back(wanted->k_field);
+  const std::string named = fmt::format("{}", fmt::join(fields, ", "));
+  return fmt::format("its weights are {} x {}, but the config says {} x {}{}", n, k, shape.n,
+                     shape.k, named.empty() ? "" : " (" + named + ")");
 }
 
 void ExpectedLayers::check_sides(const std::string& name, std::int64_t n, std::int64_t k) const {
@@ -65,7 +68,7 @@ std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint, 
   std::set<std::pair<int, std::string>> there;  // modules that have a tensor
   for (const auto& [name, entry] : checkpoint.tensors()) {
     const ModulePlace place = place_of_module(name);
-    if (!is_listed(config_, place)) continue;
+    if (!is_in_layers(config_, place)) continue;
     const std::size_t dot = place.path.rfind('.');
     if (dot != place.path.npos) there.emplace(place.layer, place.path.substr(0, dot));
   }
@@ -81,6 +84,12 @@ std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint, 
     }
   }
   return missing;
+}
+
+std::string note_of_missing(const std::vector<MissingLayer>& missing) {
+  return fmt::format(
+      "the checkpoint has no tensor of {} linear layers that its config describes, such as {}",
+      missing.size(), excerpt(missing.front().name));
 }
 
 }  // namespace heddle

@@ -30,10 +30,18 @@ class ExpectedLayers {
   std::vector<MissingLayer> missing(const Checkpoint& checkpoint, bool dense) const;
 
  private:
-  std::optional<MatrixShape> sides_of(const std::string& name) const;
+  struct Sides {
+    MatrixShape shape;
+    std::string n_field;  // of the config, that they were worked out from
+    std::string k_field;
+  };
+  std::optional<Sides> sides_of(const std::string& name) const;
 
   const CheckpointConfig& config_;
 };
+
+// What a user should know of layers that a checkpoint lacks. Precondition: there is one.
+std::string note_of_missing(const std::vector<MissingLayer>& missing);
 
 }  // namespace heddle
 

@@ -61,7 +61,15 @@ std::string some_of(const std::vector<std::int64_t>& experts) {
   return text + (experts.size() > kMostNamed ? " ..." : "");
 }
 
-std::string fault_of(const OfRole& role, std::int64_t count) {
+// "/num_experts is 8".
+std::string experts_said(const DecodedBlock& block) {
+  const std::string& field = block.experts_field;
+  return field.empty() ? std::string()
+                       : fmt::format(" ({} is {})", field, block.facts.experts.count);
+}
+
+std::string fault_of(const OfRole& role, const DecodedBlock& block) {
+  const std::int64_t count = block.facts.experts.count;
   std::vector<std::int64_t> missing;
   std::vector<std::int64_t> extra;
   for (std::int64_t expert = 0; expert < count; ++expert) {
@@ -73,12 +81,12 @@ std::string fault_of(const OfRole& role, std::int64_t count) {
   const std::string leaf = excerpt(leaf_of_layer(role.shown.name));
   if (role.twice) return fmt::format("experts have {} twice", leaf);
   if (!missing.empty()) {
-    return fmt::format("{} of {} experts have no {} to pack: {}", missing.size(), count, leaf,
-                       some_of(missing));
+    return fmt::format("{} of {} experts have no {} to pack: {}{}", missing.size(), count, leaf,
+                       some_of(missing), experts_said(block));
   }
   if (!extra.empty()) {
-    return fmt::format("the config says {} experts, but there is a {} of {}", count, leaf,
-                       some_of(extra));
+    return fmt::format("the config says {} experts, but there is a {} of {}{}", count, leaf,
+                       some_of(extra), experts_said(block));
   }
   return {};
 }
@@ -122,10 +130,23 @@ bool has_product(const std::set<std::string>& paths, const std::string& set,
   });
 }
 
+// Of tensors of experts in a layer of the block.
+std::string why_no_experts(const DecodedBlock& block) {
+  const std::string& fields = block.feed_forward_fields;
+  return fmt::format(
+      "the checkpoint has its experts, but by the config layers such as {} have "
+      "none{}{}",
+      block.facts.layers.front(), fields.empty() ? "" : ": ", fields);
+}
+
 ExpertSet set_with(std::string name, const Found& found) {
   ExpertSet set;
   set.name = std::move(name);
   set.block = found.block;
+  if (!has_experts(*found.block)) {
+    set.fault = why_no_experts(*found.block);
+    return set;
+  }
   if (!found.stray.empty()) {
     set.fault = fmt::format("{} is none of its experts 0 to {}", excerpt(found.stray),
                             found.block->facts.experts.count - 1);
@@ -146,11 +167,11 @@ ExpertSet set_with(std::string name, const Found& found) {
     set.fault = "the first product of its experts has two forms, of which one is right";
   }
   for (const OfRole* one : first) {
-    if (set.fault.empty()) set.fault = fault_of(*one, found.block->facts.experts.count);
+    if (set.fault.empty()) set.fault = fault_of(*one, *found.block);
   }
   const OfRole* const down = role(Role::kDown);
   if (down != nullptr && set.fault.empty()) {
-    set.fault = fault_of(*down, found.block->facts.experts.count);
+    set.fault = fault_of(*down, *found.block);
   }
   if (set.fault.empty() && !first.empty() && first.size() < wanted) {
     set.fault = fmt::format("its experts have a {} to pack, but no {}",
@@ -251,7 +272,7 @@ std::optional<LayerName> plain_stack(const TensorInfo& tensor, const Checkpoint&
   const std::string module =
       named ? tensor.name.substr(0, tensor.name.size() - kWeight.size()) : tensor.name;
   const std::optional<ExpertPlace> place = place_of_expert(config, module);
-  if (!place || place->expert >= 0) return std::nullopt;
+  if (!place || place->expert >= 0 || !has_experts(*place->block)) return std::nullopt;
   const ExpertModules modules = expert_modules(*place->block);
   // [N, K] of the stack, by the config.
   const auto sides_of = [&](Role role) -> std::pair<std::int64_t, std::int64_t> {

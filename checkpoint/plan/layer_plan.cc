@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "checkpoint/modules/module_roles.h"
 #include "checkpoint/plan/cache_note.h"
 #include "checkpoint/plan/expert_biases.h"
+#include "checkpoint/plan/expert_places.h"
 #include "checkpoint/plan/gated_layers.h"
 #include "checkpoint/plan/layer_activations.h"
 #include "checkpoint/plan/read_group.h"
@@ -398,18 +400,18 @@ class Planner {
   Unconverted unconverted_;
 };
 
-// Experts of a model type that is known, whose config does not say what a moe has to.
+// Experts that stay among the layers since no moe can be made of them.
 void note_lone_experts(const CheckpointConfig& config, const std::vector<LayerName>& layers,
                        std::vector<std::string>* notes) {
-  const auto lone = std::find_if(layers.begin(), layers.end(), [&](const LayerName& layer) {
-    const LinearRow* const row = row_of_module(config, layer.name);
-    return row != nullptr && row->module == Module::kExpert;
-  });
-  if (lone == layers.end()) return;
-  notes->push_back(
-      fmt::format("experts such as {} are packed alone, each for a gemm: the config lacks fields "
-                  "of the model type that say what their layer computes",
-                  excerpt(lone->name)));
+  std::map<std::string, std::string> first;  // by the reason
+  for (const LayerName& layer : layers) {
+    const std::string why = why_alone(config, layer.name);
+    if (!why.empty()) first.try_emplace(why, layer.name);
+  }
+  for (const auto& [why, name] : first) {
+    notes->push_back(fmt::format("experts such as {} are packed alone, each for a gemm: {}",
+                                 excerpt(name), why));
+  }
 }
 
 }  // namespace
@@ -437,17 +439,12 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   plan.notes = notes_of_config(checkpoint, config);
   plan.notes.insert(plan.notes.end(), plain.notes().begin(), plain.notes().end());
   plan.missing = ExpectedLayers(config).missing(checkpoint, options.dense);
-  if (!plan.missing.empty()) {
-    plan.notes.push_back(
-        fmt::format("the checkpoint has no tensor of {} linear layers that its config describes, "
-                    "such as {}",
-                    plan.missing.size(), excerpt(plan.missing.front().name)));
-  }
+  if (!plan.missing.empty()) plan.notes.push_back(note_of_missing(plan.missing));
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
   std::vector<LayerName> layers = plan.inventory.layers;
   std::vector<ExpertSet> sets;
   if (options.fuse && config.decoder) sets = take_expert_sets(checkpoint, config, &layers);
-  if (options.fuse && !config.decoder) note_lone_experts(config, layers, &plan.notes);
+  if (options.fuse) note_lone_experts(config, layers, &plan.notes);
   Planner(checkpoint, config, options, &plan).add_all(group_layers(layers, fusions), sets);
   return plan;
 }

@@ -37,13 +37,13 @@ TEST_F(ExpertStacks, WhatDoesNotFitIsRefusedByName) {
   const Case cases[] = {
       {"one is missing",
        [&](ExpertModel* model) { erase_module(at + "1.up_proj", model); },
-       {"mlp.experts", "1 of 3 experts have no up_proj", ": 1"}},
+       {"mlp.experts", "1 of 3 experts have no up_proj", ": 1 (/num_experts is 3)"}},
       {"one is too many",
        [&](ExpertModel* model) {
          add_expert_module(ExpertForm::kNvfp4, at + "3.down_proj", kExpertHidden, kExpertInner, 1,
                            model);
        },
-       {"the config says 3 experts", "down_proj of 3"}},
+       {"the config says 3 experts", "down_proj of 3 (/num_experts is 3)"}},
       {"one has another shape",
        [&](ExpertModel* model) {
          erase_module(at + "2.down_proj", model);
