@@ -125,6 +125,12 @@ class SizeBuilder {
       size_.workspace_bytes = std::max(size_.workspace_bytes, workspace.bytes);
     }
     size_.bytes = plus(plus(size_.weight_bytes, size_.cache_bytes), size_.workspace_bytes);
+    if (most_.bytes > size_.workspace_bytes) {
+      assume("workspaces are for steps of " + std::to_string(load_.sequences) +
+             " tokens; launches of up to " + std::to_string(most_.tokens) +
+             ", such as prompts, need up to " + std::to_string(most_.bytes) + " bytes (" +
+             most_.name + ")");
+    }
     return std::move(size_);
   }
 
@@ -148,6 +154,12 @@ class SizeBuilder {
   const ModelLoad& load_;
   const TunedTables& tables_;
   ModelSize size_;
+  // The largest workspace of any launch.
+  struct {
+    std::string name;
+    std::int64_t tokens = 0;
+    std::size_t bytes = 0;
+  } most_;
 };
 
 void SizeBuilder::add_uncounted(const std::string& name, const std::string& reason) {
@@ -305,6 +317,8 @@ bool SizeBuilder::add_workspace(const Spec& spec) {
       bytes = plan.max_workspace_bytes();
     }
     if (bytes != 0) size_.workspaces.push_back({name, bytes});
+    const std::size_t most = plan.max_workspace_bytes();
+    if (spec.has_m() && most > most_.bytes) most_ = {name, spec.m_range().max, most};
     return true;
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::kUnsupported) throw;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/model_size.h"
 #include "heddle/target.h"
 #include "heddle/weights.h"
@@ -323,6 +324,33 @@ TEST(ModelExperts, TheirBytesAreThoseOfBothStacks) {
     if (weights.name.find("8 experts") != std::string::npos) got += weights.bytes;
   }
   EXPECT_EQ(got, want);
+}
+
+// What a step's launch takes, and what a prompt's would: rows of all assignments lie in it.
+TEST(ModelExperts, TheirWorkspaceIsThatOfALaunch) {
+  const Model model = experts_model(experts_config("mixtral"));
+  const Target target = target_from_name("h200");
+  const Spec& spec =
+      model.kernels.at(static_cast<std::size_t>(expert_layers(model, true)[0].kernel)).spec;
+  const Plan plan = resolve(spec, target);
+  for (const std::int64_t tokens : {1, 8, 1000}) {
+    const ModelSize size = model_size(model, {}, target, {tokens, 100});
+    std::size_t most = 0;
+    for (std::int64_t m = 1; m <= tokens; ++m) most = std::max(most, plan.workspace_bytes(m));
+    const auto experts = std::find_if(size.workspaces.begin(), size.workspaces.end(),
+                                      [&](const auto& one) { return one.name == spec.name(); });
+    ASSERT_NE(experts, size.workspaces.end());
+    EXPECT_EQ(experts->bytes, most);
+    const std::string prompt =
+        "for steps of " + std::to_string(tokens) + " tokens; launches of up to " +
+        std::to_string(spec.m_range().max) + ", such as prompts, need up to " +
+        std::to_string(plan.max_workspace_bytes()) + " bytes (" + spec.name() + ")";
+    const auto& told = size.assumptions;
+    EXPECT_EQ(std::count_if(told.begin(), told.end(),
+                            [&](const auto& one) { return one.find(prompt) != one.npos; }),
+              1)
+        << prompt;
+  }
 }
 
 }  // namespace
