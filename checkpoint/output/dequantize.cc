@@ -9,7 +9,10 @@
 #include "checkpoint/output/convert.h"
 #include "checkpoint/output/output_plan.h"
 #include "checkpoint/plan/cache_note.h"
+#include "checkpoint/plan/expected_layers.h"
+#include "checkpoint/plan/expert_sets.h"
 #include "checkpoint/plan/inventory.h"
+#include "checkpoint/plan/plain_layers.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -64,6 +67,24 @@ Inventory chosen_layers(const Checkpoint& checkpoint, const CheckpointConfig& co
                                                          excerpt(inventory.layers.front().name))));
 }
 
+// Layers of experts that are not whole, or not those of the config. Each tensor is read by itself,
+// so that what is there is right.
+std::vector<std::string> notes_of_experts(const Checkpoint& checkpoint,
+                                          const CheckpointConfig& config) {
+  if (!config.decoder) return {};
+  std::vector<std::string> notes;
+  const std::vector<MissingLayer> missing = ExpectedLayers(config).missing(checkpoint, false);
+  if (!missing.empty()) notes.push_back(note_of_missing(missing));
+  const PlainLayers plain(checkpoint, config, true, 0);
+  std::vector<LayerName> layers = take_inventory(checkpoint, config, {}, &plain).layers;
+  for (const ExpertSet& set : take_expert_sets(checkpoint, config, &layers)) {
+    if (set.fault.empty()) continue;
+    notes.push_back(
+        fmt::format("layer \"{}\": {}; what is there is written", excerpt(set.name), set.fault));
+  }
+  return notes;
+}
+
 }  // namespace
 
 ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
@@ -71,6 +92,11 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
   OutputPlan plan;
   ConvertReport report;
   report.notes = notes_of_config(checkpoint, config);
+  if (options.layer.empty()) {
+    for (std::string& note : notes_of_experts(checkpoint, config)) {
+      report.notes.push_back(std::move(note));
+    }
+  }
   Unconverted unconverted;
   std::size_t scaled = 0;
   const Inventory inventory = chosen_layers(checkpoint, config, options);
