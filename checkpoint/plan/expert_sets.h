@@ -46,12 +46,6 @@ std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
 std::vector<MissingLayer> missing_experts(const Checkpoint& checkpoint,
                                           const CheckpointConfig& config);
 
-// The module that has the stack, if the tensor is a stack of experts of 16 bits as Transformers
-// stores them: <experts>.gate_up_proj [E, N, K], or [E, K, N] with LayerName::transposed.
-// Precondition: config.decoder.
-std::optional<LayerName> plain_stack(const TensorInfo& tensor, const Checkpoint& checkpoint,
-                                     const CheckpointConfig& config);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_CHECKPOINT_PLAN_EXPERT_SETS_H_

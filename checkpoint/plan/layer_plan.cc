@@ -1,71 +1,41 @@
 #include "checkpoint/plan/layer_plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "checkpoint/modules/layer_error.h"
-#include "checkpoint/modules/module_place.h"
 #include "checkpoint/modules/module_roles.h"
 #include "checkpoint/plan/cache_note.h"
-#include "checkpoint/plan/expert_biases.h"
-#include "checkpoint/plan/expert_places.h"
+#include "checkpoint/plan/expert_notes.h"
+#include "checkpoint/plan/expert_products.h"
 #include "checkpoint/plan/gated_layers.h"
 #include "checkpoint/plan/layer_activations.h"
 #include "checkpoint/plan/read_group.h"
 #include "generator/model/experts.h"
 #include "generator/operations/gemm/gemm.h"
 #include "generator/spec/document.h"
+#include "generator/spec/error_place.h"
 #include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::size_t kMostProblems = 50;
-
 // Why no kernel takes the layer; empty where one does.
 std::string why_unserved(const GemmSpec& gemm) {
   std::string reasons;
-  std::vector<Problem> problems;
   try {
     static_cast<void>(Spec::from_gemm(gemm));
-    problems = check_meaning(gemm);
+    const std::vector<Problem> problems = check_meaning(gemm);
+    if (problems.empty()) return {};
+    reasons = problem_line(Error(ErrorCategory::kUnsupported, "checkpoint.repack", problems));
   } catch (const Error& error) {
-    problems = error.problems();
+    reasons = problem_line(error);
   }
-  for (Problem& problem : problems) {
-    const Error alone(ErrorCategory::kUnsupported, "checkpoint.repack",
-                      std::vector<Problem>{std::move(problem)});
-    reasons += (reasons.empty() ? "" : "; ") + std::string(alone.what());
-  }
-  if (reasons.empty()) return {};
   return fmt::format("{} x {}, {}-bit weights: {}", gemm.shape.n, gemm.shape.k, gemm.weight.bits,
                      reasons);
-}
-
-// The fields of two specs that differ, with both values: "/weight/bits is 8, not 4".
-std::string difference_of(const std::string& spec, const std::string& wanted) {
-  const nlohmann::json a = nlohmann::json::parse(spec).flatten();
-  const nlohmann::json b = nlohmann::json::parse(wanted).flatten();
-  std::set<std::string> fields;
-  for (const nlohmann::json& fields_of : {a, b}) {
-    for (const auto& field : fields_of.items()) fields.insert(field.key());
-  }
-  const auto shown = [](const nlohmann::json& fields_of, const std::string& field) {
-    return fields_of.contains(field) ? fields_of.at(field).dump() : std::string("absent");
-  };
-  std::string text;
-  for (const std::string& field : fields) {
-    if (shown(a, field) == shown(b, field)) continue;
-    text += fmt::format("{}{} is {}, not {}", text.empty() ? "" : ", ", field, shown(a, field),
-                        shown(b, field));
-  }
-  return text;
 }
 
 // The plan as it is made, group by group.
@@ -84,7 +54,7 @@ class Planner {
     gated_.check(groups);
     for (const LayerGroup& group : groups) add(group);
     for (const ExpertSet& set : sets) add(set);
-    note_whole_residuals();
+    if (parallel_.size > 1) note_whole_residuals(checkpoint_, residual_, &plan_);
     finish();
   }
 
@@ -108,14 +78,6 @@ class Planner {
     }
   }
 
-  // What the experts of one product have alike.
-  struct Product {
-    GemmSpec gemm;  // of one
-    TensorScales tensor_scales = TensorScales::kOne;
-    std::vector<std::int64_t> heights;
-    ExpertBiases biases;
-  };
-
   void add(const ExpertSet& set) {
     try {
       if (!set.fault.empty()) refuse_layer(set.name, set.fault);
@@ -138,8 +100,8 @@ class Planner {
   }
 
   void add_experts(const ExpertSet& set, MoeSpec moe) {
-    const Product gate_up = product_of(set.gate_up);
-    const Product down = product_of(set.down);
+    const ProductOfExperts gate_up = read_product(set.gate_up);
+    const ProductOfExperts down = read_product(set.down);
     const ExpertModules modules = expert_modules(*set.block);
     gate_up.biases.check_complete(set.gate_up.name, modules.first.front().bias);
     down.biases.check_complete(set.down.name, modules.down.front().bias);
@@ -175,100 +137,12 @@ class Planner {
     if (!note.empty() && !known) notes.push_back(std::move(note));
   }
 
-  // Experts of every rank add the residual. A shared expert that is split makes a part of it in
-  // each rank, one that each rank has whole makes all of it.
-  void note_whole_residuals() {
-    if (parallel_.size == 1) return;
-    for (const ExpertSet* set : residual_) {
-      const std::string layer =
-          set->name.substr(0, set->name.size() - place_of_module(set->name).path.size());
-      for (const DecodedLinear& linear : set->block->linears) {
-        const LinearRow& row = *linear.row;
-        const std::string module = layer + std::string(row.path);
-        if (!is_dense(row.module) || row.role != Role::kDown || is_packed(module)) continue;
-        const auto tensor = checkpoint_.tensors().lower_bound(module + '.');
-        if (tensor == checkpoint_.tensors().end() || !tensor->first.starts_with(module + '.')) {
-          continue;
-        }
-        if (whole_residuals_++ == 0) first_whole_residual_ = module;
-      }
-    }
-    note(whole_residuals_, first_whole_residual_,
-         "are whole in each rank, and experts of every rank add their output as the residual: give "
-         "it to those of rank 0 alone, and zeros to the others");
-  }
-
-  bool is_packed(const std::string& module) const {
-    return std::any_of(plan_.packed.begin(), plan_.packed.end(), [&](const PackedLayer& layer) {
-      const std::vector<LayerName>& parts = layer.group.parts;
-      return layer.experts.empty() &&
-             std::any_of(parts.begin(), parts.end(),
-                         [&](const LayerName& part) { return part.name == module; });
-    });
-  }
-
-  // Gates and ups of one expert may have a scale for the whole tensor each, where a kernel has one
-  // for both.
-  TensorScales tensor_scales_of(const ExpertProduct& experts) {
-    for (const LayerGroup& group : experts.each) {
-      if (group.parts.size() < 2 || !has_tensor_scale(group.parts.front())) break;
-      const ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
-      if (why_apart(viewed.parts).empty() ||
-          !why_apart(viewed.parts, TensorScales::kFolded).empty()) {
-        continue;
-      }
-      plan_.notes.push_back(fmt::format(
-          "{}: scales of groups are FP32, since gates and ups such as those of {} have other "
-          "scales for the whole tensor",
-          excerpt(experts.name), excerpt(group.name)));
-      return TensorScales::kFolded;
-    }
-    return TensorScales::kOne;
-  }
-
-  static bool has_tensor_scale(const LayerName& layer) {
-    return layer.kind == LayerName::Kind::kFp4 || layer.kind == LayerName::Kind::kPackedFp4;
-  }
-
-  // Reads of every expert what specs depend on. All have to be alike.
-  Product product_of(const ExpertProduct& experts) {
-    Product product;
-    product.tensor_scales = tensor_scales_of(experts);
-    std::string first;
-    for (const LayerGroup& group : experts.each) {
-      ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
-      const std::string apart = why_apart(viewed.parts, product.tensor_scales);
-      if (!apart.empty()) {
-        refuse_layer(group.name, apart + ": one kernel takes both, and they cannot be joined");
-      }
-      product.biases.add(checkpoint_, group, viewed);
-      const bool is_first = first.empty();
-      if (is_first) {
-        compare_sides(group, viewed);
-        note_experts(group, viewed);
-      }
-      const FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype,
-                             product.tensor_scales);
-      GemmSpec gemm = layer.spec();
-      for (const LayerName& part : group.parts) {
-        gemm.pre_scale = gemm.pre_scale || checkpoint_.find(pre_scale_of(part.name)) != nullptr;
-      }
-      std::string text = Spec::from_gemm(gemm).canonical_json();
-      if (is_first) {
-        product.gemm = gemm;
-        product.heights = layer.heights();
-        first = std::move(text);
-      } else if (text != first || layer.heights() != product.heights) {
-        std::string other = difference_of(text, first);
-        if (other.empty()) {
-          other = fmt::format("its parts have {} rows, not {}", fmt::join(layer.heights(), " + "),
-                              fmt::join(product.heights, " + "));
-        }
-        refuse_layer(group.name, fmt::format("it is not as {} is: {}",
-                                             excerpt(experts.each.front().name), other));
-      }
-    }
-    return product;
+  ProductOfExperts read_product(const ExpertProduct& experts) {
+    const auto see_first = [&](const LayerGroup& group, const ViewedParts& viewed) {
+      compare_sides(group, viewed);
+      note_experts(group, viewed);
+    };
+    return product_of_experts(checkpoint_, config_, parallel_, experts, see_first, &plan_.notes);
   }
 
   void note_experts(const LayerGroup& group, const ViewedParts& viewed) {
@@ -277,7 +151,8 @@ class Planner {
     activations_.take_sixteen_bits(group, kExpertsTakeSixteenBits);
   }
 
-  void add_product(const ExpertProduct& experts, const Product& product, const GemmSpec& gemm) {
+  void add_product(const ExpertProduct& experts, const ProductOfExperts& product,
+                   const GemmSpec& gemm) {
     PackedLayer layer{{experts.name, experts.shown},
                       Spec::from_gemm(gemm, label_of(experts.name)),
                       std::ssize(experts.each),
@@ -393,26 +268,10 @@ class Planner {
   std::size_t whole_ = 0;
   std::string first_whole_;
   std::vector<const ExpertSet*> residual_;  // that add the output of shared experts
-  std::size_t whole_residuals_ = 0;
-  std::string first_whole_residual_;
   std::size_t unknown_ = 0;
   std::string first_unknown_;
   Unconverted unconverted_;
 };
-
-// Experts that stay among the layers since no moe can be made of them.
-void note_lone_experts(const CheckpointConfig& config, const std::vector<LayerName>& layers,
-                       std::vector<std::string>* notes) {
-  std::map<std::string, std::string> first;  // by the reason
-  for (const LayerName& layer : layers) {
-    const std::string why = why_alone(config, layer.name);
-    if (!why.empty()) first.try_emplace(why, layer.name);
-  }
-  for (const auto& [why, name] : first) {
-    notes->push_back(fmt::format("experts such as {} are packed alone, each for a gemm: {}",
-                                 excerpt(name), why));
-  }
-}
 
 }  // namespace
 
@@ -447,34 +306,6 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   if (options.fuse) note_lone_experts(config, layers, &plan.notes);
   Planner(checkpoint, config, options, &plan).add_all(group_layers(layers, fusions), sets);
   return plan;
-}
-
-void Unconverted::add(const UnknownTensors& tensors) {
-  problems_.push_back({excerpt(tensors.name), tensors.reason, "", "", ""});
-}
-
-void Unconverted::add(const Error& error) {
-  if (error.category() != ErrorCategory::kUnsupported) throw error;
-  problems_.insert(problems_.end(), error.problems().begin(), error.problems().end());
-}
-
-void Unconverted::throw_if_any() const {
-  if (problems_.empty()) return;
-  // With the number of the others and the hint these are as many lines as a message has.
-  const std::size_t shown =
-      problems_.size() <= kMostProblems ? problems_.size() : kMostProblems - 1;
-  std::vector<Problem> problems(problems_.begin(),
-                                problems_.begin() + static_cast<std::ptrdiff_t>(shown));
-  if (shown < problems_.size()) {
-    problems.push_back(
-        {"", fmt::format("and {} more that cannot be converted", problems_.size() - shown), "", "",
-         ""});
-  }
-  problems.push_back({"",
-                      "--keep PATTERN (CheckpointOptions::choice) takes such tensors as they are, "
-                      "--skip PATTERN leaves them out",
-                      "", "", ""});
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.not_converted", std::move(problems));
 }
 
 }  // namespace heddle

@@ -16,8 +16,8 @@
 #include "checkpoint/plan/fused_layer.h"
 #include "checkpoint/plan/inventory.h"
 #include "checkpoint/plan/layer_view.h"
+#include "checkpoint/plan/unconverted.h"
 #include "heddle/checkpoint.h"
-#include "heddle/error.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -68,18 +68,6 @@ std::string label_of(const std::string& layer);
 // the plan.
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                       const PackOptions& options);
-
-// Collects what cannot be converted, layer by layer, and throws it as one error.
-class Unconverted {
- public:
-  void add(const UnknownTensors& tensors);
-  // Files that cannot be read are no fault of a layer: such errors are thrown on.
-  void add(const Error& error);
-  void throw_if_any() const;
-
- private:
-  std::vector<Problem> problems_;
-};
 
 }  // namespace heddle
 

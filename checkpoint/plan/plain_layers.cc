@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "checkpoint/modules/module_roles.h"
-#include "checkpoint/plan/expert_sets.h"
+#include "checkpoint/plan/plain_stacks.h"
 #include "generator/model/head_weight.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
