@@ -20,8 +20,9 @@ bool is_of(const Row& row, std::string_view model_type) {
 const std::vector<const FamilyRow*>& family_rows() {
   static const std::vector<const FamilyRow*> all = [] {
     std::vector<const FamilyRow*> list;
-    for (const auto& rows : {llama_relatives, qwen_relatives, gemma_relatives, glm_relatives,
-                             deepseek_relatives, mixtures, hybrids, gpt_relatives}) {
+    for (const auto& rows :
+         {llama_relatives, qwen_relatives, gemma_relatives, glm_relatives, deepseek_relatives,
+          mixtures, minimax_relatives, mimo_and_step, hybrids, gpt_relatives}) {
       for (const FamilyRow& family : rows()) list.push_back(&family);
     }
     return list;

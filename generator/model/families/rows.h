@@ -84,6 +84,13 @@ inline LinearRows w_experts(Expression inner = "expert_inner") {
   };
 }
 
+// Names of Mixtral, also of the classes that were made of its.
+inline std::vector<NamedExpression> mixtral_names() {
+  return {{"class_default_kv_heads", "8"},   {"class_default_epsilon", "0.00001"},
+          {"class_default_base", "1000000"}, kKvHeadsGiven,
+          {"experts", "num_local_experts"},  {"expert_inner", "inner"}};
+}
+
 // Experts that every token takes, as one matrix of all of them.
 inline LinearRows shared_experts(Expression inner, Expression when) {
   return {
@@ -185,6 +192,8 @@ const std::vector<FamilyRow>& glm_relatives();
 const std::vector<FamilyRow>& deepseek_relatives();
 const std::vector<FamilyRow>& gpt_relatives();
 const std::vector<FamilyRow>& mixtures();
+const std::vector<FamilyRow>& minimax_relatives();
+const std::vector<FamilyRow>& mimo_and_step();
 const std::vector<FamilyRow>& hybrids();
 
 }  // namespace heddle
