@@ -257,6 +257,11 @@ inline void expect_stack(const CheckpointReader& reader, const std::string& name
   }
 }
 
+inline Values part_of_stack(const Values& stack, std::int64_t expert, std::int64_t size) {
+  const auto from = stack.begin() + expert * size;
+  return {from, from + size};
+}
+
 inline Values joined_values(const std::vector<Values>& parts) {
   Values all;
   for (const Values& part : parts) all.insert(all.end(), part.begin(), part.end());

@@ -70,7 +70,8 @@ TEST_F(ExpectedLayersTest, QuantisedSidesThatContradictTheConfigAreANote) {
   const std::vector<std::string> notes = open({}).notes();
   EXPECT_EQ(std::count(notes.begin(), notes.end(),
                        "1 layers have other sides than the config says, such as " + at +
-                           "mlp.down_proj: its weights are 64 x 96, but the config says 64 x 80 (/intermediate_size)"),
+                           "mlp.down_proj: its weights are 64 x 96, but the config says 64 x 80 "
+                           "(/intermediate_size)"),
             1);
   inner_ = 96;
   write(quantised);
