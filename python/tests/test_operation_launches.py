@@ -113,22 +113,30 @@ def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
     assert len(driver.launches()) == 5
 
 
+def memory_of_experts(heddle, kernel, spec, experts):
+    """What every launch with three tokens takes; the bytes of an expert's first product."""
+    gate_up, down = (heddle.weight_layout(each).total_bytes for each in heddle.moe_gemms(spec))
+    return {
+        "x": DlpackArray((3, 256)), "y": DlpackArray((3, 256), pointer=0x20000),
+        "gate_up": DlpackArray((experts, gate_up), "uint8", pointer=0x100000),
+        "down": DlpackArray((experts, down), "uint8", pointer=0x200000),
+        "workspace": DlpackArray((kernel.workspace_bytes(3),), "uint8", pointer=0x300000),
+    }, gate_up
+
+
 def test_a_layer_of_experts(heddle, driver, runtime):
     """With biases and a residual, of which this device has five of eight experts."""
     spec = moe(epilogue={"activation": "silu", "gated": True, "bias": True, "residual": True})
     spec["shape"]["first_expert"] = 3
     kernel = runtime.kernel(spec)
-    bytes_of = [heddle.weight_layout(each).total_bytes for each in heddle.moe_gemms(spec)]
+    memory, gate_up_bytes = memory_of_experts(heddle, kernel, spec, 5)
     given = {
-        "x": DlpackArray((3, 256)), "y": DlpackArray((3, 256), pointer=0x20000),
-        "gate_up": DlpackArray((5, bytes_of[0]), "uint8", pointer=0x100000),
-        "down": DlpackArray((5, bytes_of[1]), "uint8", pointer=0x200000),
+        **memory,
         "ids": DlpackArray((3, 2), "int32", pointer=0x30004),
         "weights": DlpackArray((3, 2), "float32", pointer=0x40004),
         "gate_up_bias": DlpackArray((5, 256), pointer=0x50000),
         "down_bias": DlpackArray((5, 256), pointer=0x60000),
         "residual": DlpackArray((3, 256), pointer=0x70000),
-        "workspace": DlpackArray((kernel.workspace_bytes(3),), "uint8", pointer=0x300000),
     }
     assert isinstance(kernel, heddle.MoeKernel)
     kernel.launch(**given)
@@ -150,8 +158,8 @@ def test_a_layer_of_experts(heddle, driver, runtime):
             ({"weights": DlpackArray((3, 2))}, "launch.dtype"),
             ({"ids": DlpackArray((3, 4), "int32")}, "launch.shape"),
             ({"ids": DlpackArray((3, 2), "int32", pointer=0x30002)}, "launch.misaligned"),
-            ({"gate_up": DlpackArray((8, bytes_of[0]), "uint8")}, "launch.shape"),
-            ({"down": DlpackArray((5, bytes_of[0]), "uint8")}, "launch.shape"),
+            ({"gate_up": DlpackArray((8, gate_up_bytes), "uint8")}, "launch.shape"),
+            ({"down": DlpackArray((5, gate_up_bytes), "uint8")}, "launch.shape"),
             ({"x": DlpackArray((3, 256), strides=(512, 1))}, "launch.layout"),
             ({"x": raw}, "launch.missing"),
             ({"x": raw, "tokens": 4}, "launch.too_small"),
@@ -178,15 +186,11 @@ def test_a_layer_that_chooses_experts(heddle, driver, runtime):
     spec = moe(routing={"scores": "sigmoid", "logits_dtype": "bf16", "correction_bias": True,
                         "expert_scales": True})
     kernel = runtime.kernel(spec)
-    bytes_of = [heddle.weight_layout(each).total_bytes for each in heddle.moe_gemms(spec)]
     given = {
-        "x": DlpackArray((3, 256)), "y": DlpackArray((3, 256), pointer=0x20000),
-        "gate_up": DlpackArray((8, bytes_of[0]), "uint8", pointer=0x100000),
-        "down": DlpackArray((8, bytes_of[1]), "uint8", pointer=0x200000),
+        **memory_of_experts(heddle, kernel, spec, 8)[0],
         "logits": DlpackArray((3, 8), "bfloat16", pointer=0x30002),
         "correction_bias": DlpackArray((8,), "float32", pointer=0x40004),
         "expert_scales": DlpackArray((8,), "float32", pointer=0x50004),
-        "workspace": DlpackArray((kernel.workspace_bytes(3),), "uint8", pointer=0x300000),
     }
     phases = kernel.plan.kernels[0].phases
     kernel.launch(**given)

@@ -11,24 +11,26 @@
 #include "generator/families/family.h"
 #include "generator/families/registry.h"
 #include "generator/planner/candidates.h"
+#include "tests/expert_layer.h"
 #include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
 
-// Weights of each kind, in both products unless one is changed.
+// Weights of integers, in both products unless one is changed.
 MoeSpec layer(const MoeShape& shape, DType dtype, int bits, int group, ZeroPoint zero) {
-  MoeSpec spec;
-  spec.shape = shape;
-  spec.activation = dtype;
-  spec.gate_up.bits = bits;
-  spec.gate_up.group_size = group;
-  spec.gate_up.zero_point = zero;
-  spec.gate_up.scale_dtype = dtype;
-  spec.down = spec.gate_up;
-  spec.epilogue = {.activation = Activation::kSilu, .gated = true};
-  return spec;
+  return expert_layer(
+      shape, dtype, {.bits = bits, .group_size = group, .zero_point = zero, .scale_dtype = dtype});
 }
+
+// Some of many experts, more than a warp reads the counts of at a time.
+constexpr MoeShape kShard = {.hidden = 64,
+                             .intermediate = 64,
+                             .experts = 48,
+                             .top_k = 6,
+                             .tokens_max = 12,
+                             .first_expert = 7,
+                             .local_experts = 35};
 
 std::vector<MoeCase> make_moe_cases() {
   using enum DType;
@@ -48,10 +50,7 @@ std::vector<MoeCase> make_moe_cases() {
   MoeSpec& clamped = add(
       "Mxfp4", layer({.hidden = 96, .intermediate = 160, .experts = 4, .top_k = 2, .tokens_max = 9},
                      kBf16, 4, 32, kNone));
-  clamped.gate_up.type = clamped.down.type = WeightType::kE2m1;
-  clamped.gate_up.scale_dtype = clamped.down.scale_dtype = kE8m0;
-  clamped.epilogue = {
-      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 2};
+  make_gpt_oss(2, &clamped);
   // Each product has weights of its own.
   MoeSpec& both =
       add("TwoKinds",
@@ -87,37 +86,21 @@ std::vector<MoeCase> make_moe_cases() {
   input.routing_weight = RoutingWeight::kInput;
   input.epilogue = {
       .bias = true, .activation = Activation::kRelu, .residual = true, .gated = false};
-  // Some of many experts, more than a warp reads the counts of at a time.
-  add("Shard", layer({.hidden = 64,
-                      .intermediate = 64,
-                      .experts = 48,
-                      .top_k = 6,
-                      .tokens_max = 12,
-                      .first_expert = 7,
-                      .local_experts = 35},
-                     kFp16, 4, 32, kNone))
-      .epilogue.bias = true;
+  add("Shard", layer(kShard, kFp16, 4, 32, kNone)).epilogue.bias = true;
   // Experts are chosen by logits: of all of them, of groups, of which some experts are elsewhere,
   // and for the tokens' weights.
   add("ChoosesExperts",
       layer({.hidden = 96, .intermediate = 64, .experts = 6, .top_k = 3, .tokens_max = 9}, kFp16, 4,
             32, kNone))
       .router = {.scores = RouterScores::kSoftmax, .logits = kFp16, .renormalize = true};
-  add("ChoosesOfGroups", layer({.hidden = 64,
-                                .intermediate = 64,
-                                .experts = 48,
-                                .top_k = 6,
-                                .tokens_max = 12,
-                                .first_expert = 7,
-                                .local_experts = 35},
-                               kBf16, 4, 32, kNone))
-      .router = {.scores = RouterScores::kSigmoid,
-                 .renormalize = true,
-                 .scaling_factor = 2.5F,
-                 .expert_scales = true,
-                 .groups = 4,
-                 .top_groups = 2,
-                 .group_score = GroupScore::kTopTwo};
+  add("ChoosesOfGroups", layer(kShard, kBf16, 4, 32, kNone)).router = {
+      .scores = RouterScores::kSigmoid,
+      .renormalize = true,
+      .scaling_factor = 2.5F,
+      .expert_scales = true,
+      .groups = 4,
+      .top_groups = 2,
+      .group_score = GroupScore::kTopTwo};
   // More choices than experts of this device, all of which most tokens have.
   add("FewOfTheChosen", layer({.hidden = 64,
                                .intermediate = 64,
@@ -238,11 +221,7 @@ std::vector<MoeCase> make_moe_few_cases() {
   MoeSpec& mxfp4 = add("LongRowsMxfp4Few", long_rows, "rows 2", 4);
   mxfp4.activation = kBf16;
   mxfp4.shape.tokens_max = 8;
-  mxfp4.gate_up.type = mxfp4.down.type = WeightType::kE2m1;
-  mxfp4.gate_up.zero_point = mxfp4.down.zero_point = ZeroPoint::kNone;
-  mxfp4.gate_up.scale_dtype = mxfp4.down.scale_dtype = kE8m0;
-  mxfp4.epilogue = {
-      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 2};
+  make_gpt_oss(2, &mxfp4);
   // Zero points of channels.
   MoeSpec& channels = add("LongRowsOfChannelsFew", long_rows, "rows 2", 3);
   channels.gate_up.bits = channels.down.bits = 8;

@@ -10,6 +10,7 @@
 #include "generator/families/experts/experts_family.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
+#include "tests/expert_layer.h"
 #include "tests/plain_weight.h"
 
 namespace heddle {
@@ -48,11 +49,8 @@ inline std::vector<NamedLayer> expert_layers() {
   MoeSpec& mxfp4 = add("MXFP4", {.hidden = 2880, .intermediate = 2880, .experts = 32, .top_k = 4});
   mxfp4.activation = DType::kBf16;
   mxfp4.router = {.scores = RouterScores::kSoftmax, .logits = DType::kBf16, .renormalize = true};
-  mxfp4.gate_up.type = mxfp4.down.type = WeightType::kE2m1;
   mxfp4.gate_up.group_size = mxfp4.down.group_size = 32;
-  mxfp4.gate_up.scale_dtype = mxfp4.down.scale_dtype = DType::kE8m0;
-  mxfp4.epilogue = {
-      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 7};
+  make_gpt_oss(7, &mxfp4);
   add("one expert", {.hidden = 512, .intermediate = 256, .experts = 1, .top_k = 1});
   MoeSpec& shard = add("a shard", {.hidden = 1024,
                                    .intermediate = 512,

@@ -54,20 +54,27 @@ static void test_gemms(size_t* gate_up_bytes, size_t* down_bytes) {
   CHECK(strstr(heddle_error_message(), "heddle_moe_gemms()") != NULL);
 }
 
+/* What each launch has: `gate_up` and `down` are bytes of an expert. */
+static heddle_moe_args args_of(size_t experts, size_t gate_up, size_t down, size_t workspace) {
+  heddle_moe_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.tokens = kTokens;
+  args.x = input(0x10000, kTokens * kHidden * 2);
+  args.gate_up = input(0x100000, experts * gate_up);
+  args.down = input(0x200000, experts * down);
+  args.y = output(0x40000, kTokens * kHidden * 2);
+  args.workspace = output(0x300000, workspace);
+  return args;
+}
+
 static void test_logits(heddle_runtime* runtime, size_t gate_up, size_t down) {
   heddle_kernel* moe = NULL;
   heddle_moe_args args;
   size_t workspace = 0;
   MUST(heddle_kernel_create(runtime, SPEC(kRouted), NULL, &moe) == HEDDLE_OK);
   CHECK(heddle_kernel_workspace_bytes(moe, kTokens, &workspace) == HEDDLE_OK);
-  memset(&args, 0, sizeof args);
-  args.struct_size = sizeof args;
-  args.tokens = kTokens;
-  args.x = input(0x10000, kTokens * kHidden * 2);
-  args.gate_up = input(0x100000, 8 * gate_up);
-  args.down = input(0x200000, 8 * down);
-  args.y = output(0x40000, kTokens * kHidden * 2);
-  args.workspace = output(0x300000, workspace);
+  args = args_of(8, gate_up, down, workspace);
   args.logits = input(0x20002, kTokens * 8 * 2);
   args.correction_bias = input(0x30004, 8 * 4);
   args.expert_scales = input(0x31004, 8 * 4);
@@ -99,18 +106,12 @@ void test_moe(heddle_runtime* runtime, heddle_kernel* gemm) {
   CHECK_CODE(heddle_kernel_workspace_bytes(moe, 9, &most), HEDDLE_ERROR_USAGE, "launch.m");
   memset(&args, 0, sizeof args);
   CHECK_CODE(heddle_launch_moe(moe, &args, NULL), HEDDLE_ERROR_USAGE, "api.struct_size");
-  args.struct_size = sizeof args;
-  args.tokens = kTokens;
-  args.x = input(0x10000, kTokens * kHidden * 2);
-  args.gate_up = input(0x100000, kExperts * gate_up);
-  args.down = input(0x200000, kExperts * down);
+  args = args_of(kExperts, gate_up, down, workspace);
   args.ids = input(0x20004, kTokens * kTopK * 4);
   args.weights = input(0x30004, kTokens * kTopK * 4);
-  args.y = output(0x40000, kTokens * kHidden * 2);
   args.gate_up_bias = input(0x50000, kExperts * kRows * 2);
   args.down_bias = input(0x60000, kExperts * kHidden * 2);
   args.residual = input(0x70000, kTokens * kHidden * 2);
-  args.workspace = output(0x300000, workspace);
   CHECK(heddle_launch_moe(moe, &args, NULL) == HEDDLE_OK);
   CHECK_CODE(heddle_launch_moe(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
   REFUSED(x.bytes -= 1, "launch.too_small");

@@ -318,52 +318,52 @@ TEST_F(CApiPlanLaunch, OfRowTransform) {
   expect_parameters(parameters_of(plan_, args, heddle_row_transform_parameters), sizeof(int));
 }
 
-TEST_F(CApiPlanLaunch, OfAMoe) {
+// A layer of experts, and a launch of it for five tokens.
+class CApiPlanLaunchOfMoe : public CApiPlanLaunch {
+ protected:
+  // `fields`: further ones of the spec.
+  void make_moe(const std::string& fields = {}) {
+    make(R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
+         R"("tokens":[1,8]},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},)"
+         R"("activation":{"dtype":"fp16"},)" +
+         fields + R"("epilogue":{"activation":"silu","gated":true}})");
+    args_.struct_size = sizeof args_;
+    args_.tokens = 5;
+    args_.x = in(0x100000);
+    args_.gate_up = in(0x200000);
+    args_.down = in(0x300000);
+    args_.y = out(0x600000);
+  }
+  void launch_moe() {
+    ask(size_of(args_.tokens), kernel_of_size(args_.tokens));
+    args_.workspace = {testing::memory(0x700000).data, workspace_bytes()};
+    ASSERT_EQ(heddle_launch_moe(kernel_, &args_, nullptr), HEDDLE_OK) << heddle_error_message();
+    expect_told();
+    expect_parameters(parameters_of(plan_, args_, heddle_moe_parameters), sizeof(int));
+  }
+
+  heddle_moe_args args_ = {};
+};
+
+TEST_F(CApiPlanLaunchOfMoe, OfChosenExperts) {
   const testing::EngineContext context;
-  make(R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
-       R"("tokens":[1,8]},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},)"
-       R"("activation":{"dtype":"fp16"},"epilogue":{"activation":"silu","gated":true}})");
-  heddle_moe_args args = {};
-  args.struct_size = sizeof args;
-  args.tokens = 5;
-  args.x = in(0x100000);
-  args.gate_up = in(0x200000);
-  args.down = in(0x300000);
-  args.ids = in(0x400000);
-  args.weights = in(0x500000);
-  args.y = out(0x600000);
-  ask(size_of(5), kernel_of_size(5));
-  args.workspace = {testing::memory(0x700000).data, workspace_bytes()};
-  ASSERT_EQ(heddle_launch_moe(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
-  expect_told();
+  make_moe();
+  args_.ids = in(0x400000);
+  args_.weights = in(0x500000);
+  launch_moe();
   ASSERT_GT(seen_.size(), 1U);
   const std::vector<heddle_plan_launch_info>& told = infos_.begin()->second;
   for (std::size_t phase = 0; phase < told.size(); ++phase) {
     EXPECT_EQ(argument(seen_[phase], "schedule"), bytes_of_value(told[phase].schedule));
   }
-  expect_parameters(parameters_of(plan_, args, heddle_moe_parameters), sizeof(int));
 }
 
 // One launch more, ahead of the others, which find its choice in the workspace.
-TEST_F(CApiPlanLaunch, OfAMoeWithLogits) {
+TEST_F(CApiPlanLaunchOfMoe, WithLogits) {
   const testing::EngineContext context;
-  make(R"({"heddle":1,"op":"moe","shape":{"hidden":256,"intermediate":128,"experts":8,"top_k":2,)"
-       R"("tokens":[1,8]},"weight":{"gate_up":{"bits":4},"down":{"bits":4}},)"
-       R"("activation":{"dtype":"fp16"},"routing":{"scores":"softmax","renormalize":true},)"
-       R"("epilogue":{"activation":"silu","gated":true}})");
-  heddle_moe_args args = {};
-  args.struct_size = sizeof args;
-  args.tokens = 5;
-  args.x = in(0x100000);
-  args.gate_up = in(0x200000);
-  args.down = in(0x300000);
-  args.logits = in(0x400000);
-  args.y = out(0x600000);
-  ask(size_of(5), kernel_of_size(5));
-  args.workspace = {testing::memory(0x700000).data, workspace_bytes()};
-  ASSERT_EQ(heddle_launch_moe(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
-  expect_told();
-  expect_parameters(parameters_of(plan_, args, heddle_moe_parameters), sizeof(int));
+  make_moe(R"("routing":{"scores":"softmax","renormalize":true},)");
+  args_.logits = in(0x400000);
+  launch_moe();
 }
 
 TEST_F(CApiPlanLaunch, OfWeights) {

@@ -11,6 +11,7 @@
 #include "generator/families/configuration.h"
 #include "generator/families/family.h"
 #include "stream_experts/config.h"
+#include "tests/expert_layer.h"
 #include "tests/plain_weight.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/compile/compile_check.h"
@@ -18,20 +19,6 @@
 
 namespace heddle {
 namespace {
-
-MoeSpec layer_of_experts(const MoeShape& shape, DType dtype, WeightType type, int bits, int group,
-                         DType scale) {
-  MoeSpec spec;
-  spec.shape = shape;
-  spec.activation = dtype;
-  spec.gate_up.type = type;
-  spec.gate_up.bits = bits;
-  spec.gate_up.group_size = group;
-  spec.gate_up.scale_dtype = scale;
-  spec.down = spec.gate_up;
-  spec.epilogue = {.activation = Activation::kSilu, .gated = true};
-  return spec;
-}
 
 // Layers of published models, and one of every kind of weights.
 std::vector<MoeSpec> every_layer() {
@@ -41,7 +28,8 @@ std::vector<MoeSpec> every_layer() {
   std::vector<MoeSpec> specs;
   const auto add = [&](const MoeShape& shape, DType dtype, WeightType type, int bits, int group,
                        DType scale) -> MoeSpec& {
-    specs.push_back(layer_of_experts(shape, dtype, type, bits, group, scale));
+    const WeightSpec weight{.bits = bits, .type = type, .group_size = group, .scale_dtype = scale};
+    specs.push_back(expert_layer(shape, dtype, weight));
     return specs.back();
   };
   add({.hidden = 2048, .intermediate = 768, .experts = 128, .top_k = 8}, kBf16, kUint, 4, 128,
@@ -49,8 +37,7 @@ std::vector<MoeSpec> every_layer() {
   MoeSpec& clamped = add({.hidden = 2880, .intermediate = 2880, .experts = 32, .top_k = 4}, kBf16,
                          WeightType::kE2m1, 4, 32, kE8m0);
   clamped.router = {.scores = RouterScores::kSoftmax, .logits = kBf16, .renormalize = true};
-  clamped.epilogue = {
-      .bias = true, .activation = Activation::kClampedSwiglu, .gated = true, .limit = 7};
+  make_gpt_oss(7, &clamped);
   MoeSpec& nvfp4 = add({.hidden = 4096, .intermediate = 1536, .experts = 128, .top_k = 8}, kFp16,
                        WeightType::kE2m1, 4, 16, kE4m3);
   nvfp4.gate_up.tensor_scale = nvfp4.down.tensor_scale = true;
