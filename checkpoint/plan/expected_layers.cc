@@ -87,9 +87,11 @@ std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint, 
 }
 
 std::string note_of_missing(const std::vector<MissingLayer>& missing) {
+  const MissingLayer& first = missing.front();
   return fmt::format(
-      "the checkpoint has no tensor of {} linear layers that its config describes, such as {}",
-      missing.size(), excerpt(missing.front().name));
+      "the checkpoint has no tensor of {} linear layers that its config describes, such as {}{}",
+      missing.size(), excerpt(first.name),
+      first.fields.empty() ? std::string() : " (" + first.fields + ")");
 }
 
 }  // namespace heddle

@@ -226,7 +226,7 @@ std::vector<MissingLayer> missing_experts(const Checkpoint& checkpoint,
         if (has_product(paths[layer], set, leaf, *product)) continue;
         missing.push_back(
             {fmt::format("{}.{}.{}.{}", config.decoder->layers_path, layer, set, leaf), n,
-             product->front().k, block.facts.experts.count, is_down});
+             product->front().k, block.facts.experts.count, is_down, block.feed_forward_fields});
       }
     }
   }
@@ -261,6 +261,25 @@ std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
     });
     sets.push_back(std::move(set));
   }
+  return sets;
+}
+
+std::vector<ExpertSet> take_denied_stacks(const CheckpointConfig& config,
+                                          std::vector<LayerName>* layers) {
+  std::map<std::string, Found> found;
+  std::vector<LayerName> others;
+  for (LayerName& layer : *layers) {
+    const auto place = place_of_expert(config, layer.name);
+    if (place && place->expert < 0 && layer.is_plain() && !has_experts(*place->block)) {
+      found[place->set].block = place->block;
+    } else {
+      others.push_back(std::move(layer));
+    }
+  }
+  *layers = std::move(others);
+  std::vector<ExpertSet> sets;
+  sets.reserve(found.size());
+  for (const auto& [name, one] : found) sets.push_back(set_with(name, one));
   return sets;
 }
 

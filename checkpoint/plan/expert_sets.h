@@ -41,6 +41,11 @@ std::vector<ExpertSet> take_expert_sets(const Checkpoint& checkpoint,
                                         const CheckpointConfig& config,
                                         std::vector<LayerName>* layers);
 
+// Takes the stacks of 16 bits out of `layers` that are in layers without experts by the config, and
+// says so as a fault of each set. Precondition: config.decoder.
+std::vector<ExpertSet> take_denied_stacks(const CheckpointConfig& config,
+                                          std::vector<LayerName>* layers);
+
 // The products of experts of which the checkpoint has no tensor, whatever it is made of. As layers
 // of a decoder's list count those that a longer path ends in. Precondition: config.decoder.
 std::vector<MissingLayer> missing_experts(const Checkpoint& checkpoint,

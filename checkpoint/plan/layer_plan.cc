@@ -302,7 +302,10 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
   std::vector<LayerName> layers = plan.inventory.layers;
   std::vector<ExpertSet> sets;
-  if (options.fuse && config.decoder) sets = take_expert_sets(checkpoint, config, &layers);
+  if (config.decoder) {
+    sets = options.fuse ? take_expert_sets(checkpoint, config, &layers)
+                        : take_denied_stacks(config, &layers);
+  }
   if (options.fuse) note_lone_experts(config, layers, &plan.notes);
   Planner(checkpoint, config, options, &plan).add_all(group_layers(layers, fusions), sets);
   return plan;

@@ -13,6 +13,7 @@ struct MissingLayer {
   std::int64_t k = 0;
   std::int64_t experts = 0;  // 0: a dense layer
   bool is_down = false;      // of experts: the second product
+  std::string fields{};      // of experts: what of the config makes the layer one of them
 };
 
 }  // namespace heddle

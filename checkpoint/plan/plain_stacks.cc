@@ -17,7 +17,7 @@ std::optional<LayerName> plain_stack(const TensorInfo& tensor, const Checkpoint&
   const std::string module =
       named ? tensor.name.substr(0, tensor.name.size() - kWeight.size()) : tensor.name;
   const std::optional<ExpertPlace> place = place_of_expert(config, module);
-  if (!place || place->expert >= 0 || !has_experts(*place->block)) return std::nullopt;
+  if (!place || place->expert >= 0) return std::nullopt;
   const ExpertModules modules = expert_modules(*place->block);
   // [N, K] of the stack, by the config.
   const auto sides_of = [&](Role role) -> std::pair<std::int64_t, std::int64_t> {

@@ -12,7 +12,8 @@ namespace heddle {
 
 // The module that has the stack, if the tensor is a stack of experts of 16 bits as Transformers
 // stores them: <experts>.gate_up_proj [E, N, K], or [E, K, N] with LayerName::transposed.
-// Precondition: config.decoder.
+// In a layer without experts by the config nothing tells how it lies: take_expert_sets() and
+// take_denied_stacks() have the fault. Precondition: config.decoder.
 std::optional<LayerName> plain_stack(const TensorInfo& tensor, const Checkpoint& checkpoint,
                                      const CheckpointConfig& config);
 

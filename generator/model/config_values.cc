@@ -52,11 +52,11 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
   }
   const std::string what =
       result.pointer.empty() ? std::string(expression) + " is" : std::string("is");
-  if (result.kind != ValueKind::kNumber || result.is_boolean) {
-    add("wrong_type", {result.field, "must be an integer", shown(result), "", ""});
-  } else if (!result.fraction.empty()) {
+  const bool is_whole = result.kind == ValueKind::kNumber && !result.is_boolean &&
+                        result.number == std::floor(result.number);
+  if (!result.fraction.empty()) {
     add("wrong_type", {result.fraction, "must be an integer", "a fraction", "", ""});
-  } else if (result.number != std::floor(result.number)) {
+  } else if (!is_whole) {
     add("wrong_type", {result.field, "must be an integer", shown(result), "", ""});
   } else if (result.number < static_cast<double>(min) || result.number > static_cast<double>(max)) {
     // A value of no field is out of a range only by a field that is named already.

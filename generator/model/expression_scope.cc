@@ -40,15 +40,13 @@ void ExpressionScope::add_missing(const ConfigValue& value, Expression expressio
   }
   std::string others;
   for (const std::string& pointer : missing) others += (others.empty() ? "" : ", ") + pointer;
-  const std::string& first = value.missing.front();
-  const bool is_null =
-      std::find(value.nulls.begin(), value.nulls.end(), first) != value.nulls.end();
+  const std::string& first = value.is_said() ? value.nulls.front() : value.missing.front();
   add("missing_field",
       {first,
        (missing.size() == 1 ? "the field is required"
                             : "one of these fields is required: " + others) +
            (usual.empty() ? "" : "; Transformers takes " + usual + " where it is missing"),
-       is_null ? "null" : "", "", ""});
+       value.is_said() ? "null" : "", "", ""});
 }
 
 }  // namespace heddle

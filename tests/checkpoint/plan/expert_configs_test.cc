@@ -30,7 +30,44 @@ TEST_F(ExpertStacks, ExpertsInLayersThatHaveNoneByTheConfigAreRefused) {
     add_mxfp4_stack(at + "gate_up_proj", 2 * kExpertInner, kExpertHidden, &stacks);
     add_mxfp4_stack(at + "down_proj", kExpertHidden, kExpertInner, &stacks);
     expect_refusal(stacks, {kQwenNames.at, "layers such as 0 have none", field});
+    // Nothing tells which side of such a stack is K, also where every matrix stays alone.
+    ExpertModel plain;
+    plain.config = expert_config(with_more(kQwenNames, more), "");
+    plain.tensors.push_back(
+        {at + "down_proj",
+         TensorType::kBf16,
+         {kExperts, kExpertHidden, kExpertInner},
+         std::vector<std::uint8_t>(2 * kExperts * kExpertHidden * kExpertInner)});
+    write(plain);
+    for (const bool fuse : {false, true}) {
+      CheckpointOptions options;
+      options.dense = true;
+      options.fuse = fuse;
+      try {
+        const CheckpointReader reader(folder_.path(), options);
+        ADD_FAILURE() << "read: " << reader.layers().size() << " layers";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), "checkpoint.not_converted");
+        EXPECT_NE(std::string(error.what()).find(field), std::string::npos) << error.what();
+      }
+    }
   }
+}
+
+// A dense layer is served as what it is.
+TEST_F(ExpertStacks, LayersThatHaveExpertsByTheConfigAloneAreTold) {
+  ExpertModel model;
+  model.config = expert_config(kQwenNames, scheme_json(ExpertForm::kGptq));
+  const std::string at = "model.layers.0.mlp.";
+  add_expert_module(ExpertForm::kGptq, at + "down_proj", kExpertHidden, kExpertInner, 1, &model);
+  write(model);
+  const CheckpointReader reader = open();
+  EXPECT_EQ(reader.layers().size(), 1U);
+  EXPECT_TRUE(is_told(reader.notes(),
+                      "no tensor of 2 linear layers that its config describes, such as "
+                      "model.layers.0.mlp.experts.gate_up_proj (/num_experts is 3, "
+                      "/decoder_sparse_step is 1)"))
+      << reader.notes().at(0);
 }
 
 // Gemms are right for what they are; the note says what the moe would have needed.

@@ -86,7 +86,8 @@ TEST(ConfigValues, WhatIsAbsentIsNullUntilItIsReplaced) {
   EXPECT_EQ(values.fault(), "");
   EXPECT_EQ(values->size("absent ?? nothing ?? inner.absent", 10), 1);
   EXPECT_EQ(values.fault(),
-            "/absent: one of these fields is required: /absent, /inner/absent, /nothing");
+            "/nothing: one of these fields is required: /absent, /inner/absent, /nothing");
+  EXPECT_EQ(values.problems().at(0).value, "null");
 }
 
 TEST(ConfigValues, LayersHaveValuesOfTheirOwn) {
