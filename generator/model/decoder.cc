@@ -312,7 +312,7 @@ class Interpreter {
       const std::string count = values_.value(row.count).field;
       values_.add("out_of_range",
                   {values_.value(row.per_token).field,
-                   "is more than the experts" + (count.empty() ? "" : ", " + count),
+                   "is more than there are experts" + (count.empty() ? "" : " (" + count + ")"),
                    std::to_string(facts.per_token), "1 to " + std::to_string(facts.count), ""});
     }
     facts.inner = values_.size(row.inner, kMostRows);

@@ -109,7 +109,8 @@ TEST(CheckpointConfig, FieldsOfExpertsThatAreNotUnderstoodAreRefused) {
       {R"({"num_experts_per_tok": true})", "/num_experts_per_tok: must be an integer, got true"},
       {R"({"num_experts_per_tok": 1.5})", "/num_experts_per_tok: must be an integer, got 1.5"},
       {R"({"num_experts_per_tok": 5})",
-       "/num_experts_per_tok: is more than the experts, /num_experts, got 5; allowed: 1 to 4"},
+       "/num_experts_per_tok: is more than there are experts (/num_experts), got 5; allowed: 1 to "
+       "4"},
       {R"({"moe_intermediate_size": "64"})", "/moe_intermediate_size: must be an integer"},
       {R"({"mlp_only_layers": "0"})", "/mlp_only_layers: must be an array, got \"0\""},
       {R"({"mlp_only_layers": {}})", "/mlp_only_layers: must be an array, got {}"},

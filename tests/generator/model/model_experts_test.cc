@@ -260,7 +260,7 @@ TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
 
 TEST(ModelExperts, AConfigThatContradictsItselfIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"num_experts_per_tok": 9})", "/num_experts_per_tok: is more than the experts"},
+      {R"({"num_experts_per_tok": 9})", "/num_experts_per_tok: is more than there are experts"},
       {R"({"num_experts": true})", "/num_experts: must be a number, got true"},
   };
   for (const auto& [change, text] : cases) {
