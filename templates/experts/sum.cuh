@@ -12,7 +12,8 @@
 
 namespace heddle {
 
-// Results: where the second product's outputs are, [rows][hidden], and which row is an assignment's.
+// Results: where the second product's outputs are, [rows][hidden], and which row is an
+// assignment's.
 template <class Config, class Results = MoeWorkspace<Config>>
 struct ExpertSum {
   using Value = typename Config::Value;

@@ -61,7 +61,6 @@ struct FewActivations {
   }
 
  private:
-
   // Columns `first` + g of tokens 2t and 2t + 1: lanes of g and g + 1 make pairs of columns, the
   // first one of token 2t, the other of token 2t + 1.
   __device__ __forceinline__ void store(float even, float odd, int first,

@@ -84,8 +84,9 @@ struct FewAdder {
   static constexpr int kStep = Product::kHasTotals ? 1 : Product::kAdders;
 
   // Calls add(unit, factors, slot, parity). The warps share units: each is told of every so many,
-  // or with totals of all, but has_totals_of() some of them alone. There the places of a unit's sums do not follow from who adds it, and a warp that waited for every
-  // other phase of a barrier could not tell it from the one before the last.
+  // or with totals of all, but has_totals_of() some of them alone. There the places of a unit's
+  // sums do not follow from who adds it, and a warp that waited for every other phase of a barrier
+  // could not tell it from the one before the last.
   template <class Add>
   __device__ __forceinline__ void run(int experts, const Add& add) const {
     prefetch(experts);

@@ -57,8 +57,7 @@ struct FewWarp {
         warp(warp),
         lane(lane),
         ring{memory, weights, warp,
-             part_of(block_chunks(), warp % Product::kParts, Product::kParts),
-             units()} {}
+             part_of(block_chunks(), warp % Product::kParts, Product::kParts), units()} {}
 
   __device__ __forceinline__ void run(const MoeParameters& layer) {
     const auto nothing = [](const Units&) {};
@@ -79,14 +78,15 @@ struct FewWarp {
       mbarrier_wait(memory.token_barrier(), 0);
       const FewTokens<Product> tokens(memory, lane);
       multiply(
-          nothing,
-          [&](int chunk, int half, int, Fragments& b) { tokens.load(chunk, half, b); }, put_sums);
+          nothing, [&](int chunk, int half, int, Fragments& b) { tokens.load(chunk, half, b); },
+          put_sums);
     }
   }
 
   // Multiplies all units of the warp's group. `begin(unit)` is called ahead of each;
   // `load(chunk, half, row, b)` gives the fragments of the tokens of half a chunk, for each of the
-  // row blocks that are multiplied at once: chunks come in order, and of a chunk row blocks. `end(unit, turn, count, rows)` sees to the sums of the group's turn-th unit.
+  // row blocks that are multiplied at once: chunks come in order, and of a chunk row blocks.
+  // `end(unit, turn, count, rows)` sees to the sums of the group's turn-th unit.
   template <class Begin, class Load, class End>
   __device__ __forceinline__ void multiply(const Begin& begin, const Load& load, const End& end) {
     Multiplier rows[kRows];
@@ -164,10 +164,9 @@ struct FewWarp {
         if constexpr (S::kWidens) {
           if (c % S::kWideChunks == 0) rows[row].wide_scales.widen(chunk, wide, lane);
         }
-        rows[row].multiply_chunk(chunk, wide + c % S::kWideChunks * S::kWideChunkBytes,
-                                 [&](int half, Fragments& b) {
-                                   load(ring.chunks.begin + first + c, half, row, b);
-                                 });
+        rows[row].multiply_chunk(
+            chunk, wide + c % S::kWideChunks * S::kWideChunkBytes,
+            [&](int half, Fragments& b) { load(ring.chunks.begin + first + c, half, row, b); });
       }
     }
     if constexpr (!Multiplier::kPartial) {

@@ -9,7 +9,7 @@ namespace heddle::device {
 
 // Offsets of what a thread block has in shared memory, of one of the products.
 struct SegmentPlaces {
-  int experts;  // the block's units; 16 bytes further each segment's expert
+  int experts;  // segments, first row block, row blocks; 16 bytes further each segment's expert
   int choices;  // of each segment the assignment of each column or -1; then their weights
   int rows;     // of each local expert how many
   int chosen;   // of each assignment the local expert or -1
@@ -39,8 +39,8 @@ struct StreamExpertsConfig {
   int most_tokens;  // of a launch
 
   HEDDLE_BOTH constexpr int warps() const { return gate_up.warps_k * gate_up_shares.groups; }
-  // A warp that has all of K of a row block makes outputs of its sums. Others hand them to two warps
-  // more, which add. One more copies rows.
+  // A warp that has all of K of a row block makes outputs of its sums. Others hand them to two
+  // warps more, which add. One more copies rows.
   HEDDLE_BOTH static constexpr int adders(const StreamConfig& product) {
     return product.warps_k > 1 ? 2 : 0;
   }
@@ -58,8 +58,8 @@ struct StreamExpertsConfig {
   HEDDLE_BOTH constexpr int router_phases() const { return layer.router.chooses() ? 1 : 0; }
 
   // The workspace, behind what the router has there: what the first product gives the second one,
-  // [assignments][intermediate] of 16 bits; what the second one gives the sum, [assignments][hidden]
-  // of FP32.
+  // [assignments][intermediate] of 16 bits; what the second one gives the sum,
+  // [assignments][hidden] of FP32.
   HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
     return layer.router.end_offset(layer.assignments(tokens));
   }
@@ -81,7 +81,7 @@ struct StreamExpertsConfig {
     return adders(product) > 0 ? 2 * shares.groups : 0;
   }
   // Of each warp's stages, of each slot full and free, of each buffer of rows full and free; and
-  // one that the slots are counted from.
+  // one that is not used, which FewMemory has for tokens.
   HEDDLE_BOTH constexpr int barriers(const StreamConfig& product,
                                      const SegmentShares& shares) const {
     return warps() * product.stages + 1 + 2 * slots(product, shares) + 2 * shares.buffers;

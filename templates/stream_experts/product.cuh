@@ -15,8 +15,9 @@ struct SegmentUnits;
 template <class Product>
 struct SegmentMiddle;
 
-// As FewProduct (few_experts/product.cuh). A unit is one row block, whose columns are rows of one
-// expert.
+// As FewProduct (few_experts/product.cuh), whose names it has for rings, warps and warps that add.
+// A unit is one row block of an expert's weights times the rows of one of its tiles; where those
+// ask for experts, they get segments.
 template <class LayerConfig, class GemmConfig, class DecodeWeights, bool kIsSecond>
 struct SegmentProduct {
   using Config = LayerConfig;
@@ -30,13 +31,12 @@ struct SegmentProduct {
   static constexpr StreamConfig kStream = Gemm::value;
   static constexpr bool kIsDown = kIsSecond;
   static constexpr bool kHasTotals = false;
-  static constexpr SegmentShares kShares =
-      kIsDown ? kConfig.down_shares : kConfig.gate_up_shares;
+  static constexpr SegmentShares kShares = kIsDown ? kConfig.down_shares : kConfig.gate_up_shares;
   static constexpr SegmentPlaces kPlaces =
       kIsDown ? kConfig.down_places() : kConfig.gate_up_places();
   static constexpr i64 kExpertBytes = kIsDown ? kLayer.down_bytes : kLayer.gate_up_bytes;
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kWarps = kConfig.warps();   // that multiply
+  static constexpr int kWarps = kConfig.warps();  // that multiply
   // Warps that add; none: those that multiply finish their sums.
   static constexpr int kAdders = kConfig.adders(kStream);
   // Whether its sums are multiplied by the routing weights: those of the second product are when
@@ -71,6 +71,9 @@ struct SegmentMemory : FewMemory<Product> {
   __device__ __forceinline__ u32 chosen(int assignment) const {
     return Few::shared + Few::kPlaces.chosen + 4 * assignment;
   }
+  // Of a segment's tile, among the rows of its expert: in the place of the first column's choice
+  // until that is found.
+  __device__ __forceinline__ u32 first_row(int segment) const { return Few::choice(segment, 0); }
   // The first of the block's units, as a place in the first segment, and how many it has.
   __device__ __forceinline__ u32 first_place() const { return Few::expert_count() + 4; }
   __device__ __forceinline__ u32 unit_count() const { return Few::expert_count() + 8; }

@@ -1,8 +1,8 @@
 // Which units a block has, and the rows that they multiply. The block's run of units crosses some
 // tiles: what it has of one is a segment. Every block finds its segments for itself: it counts what
-// each expert of this device is chosen, which tells how many tiles the experts ahead have, and looks
-// for the assignments of its own tiles. One warp copies the rows of a segment to shared memory, as
-// soon as all warps are done with those that were in their place.
+// each expert of this device is chosen, which tells how many tiles the experts ahead have, and
+// looks for the assignments of its own tiles. One warp copies the rows of a segment to shared
+// memory, as soon as all warps are done with those that were in their place.
 #pragma once
 
 #include "primitives/bulk_copy.cuh"
@@ -16,7 +16,7 @@ struct SegmentChoices {
   static constexpr ExpertLayer kLayer = Product::kLayer;
   static constexpr int kThreads = Product::kThreads;
   static constexpr int kPlaces = Product::kStream.shape.row_blocks;
-  static constexpr int kRows = Product::kTokens;  // of a tile
+  static constexpr int kRows = Product::kTokens;                     // of a tile
   static constexpr int kExperts = (kLayer.local_experts + 31) / 32;  // of a lane
   static constexpr int kNone = -1;
 
@@ -32,8 +32,8 @@ struct SegmentChoices {
     }
   }
 
-  // By all threads of the block. The caller's ids are there. Behind it units and segments are known,
-  // but for their rows.
+  // By all threads of the block, for which ids must be visible: of gate_up behind its wait, of down
+  // from the start (experts/phases.cuh). Behind it segments are known, but for their rows.
   __device__ __forceinline__ void find() const {
     const int assignments = layer.tokens * kLayer.top_k;
     for (int i = static_cast<int>(threadIdx.x); i < (assignments + 31) / 32 * 32; i += kThreads) {
@@ -95,7 +95,7 @@ struct SegmentChoices {
       for (int row = 0; row < rows[i]; row += kRows, ++segment) {
         if (segment < 0 || segment >= segments) continue;
         store_shared_4(memory.expert(segment), lane * kExperts + i);
-        store_shared_4(memory.choice(segment, 0), row);  // of the expert's, the tile's first
+        store_shared_4(memory.first_row(segment), row);
       }
     }
   }
@@ -104,7 +104,7 @@ struct SegmentChoices {
   __device__ __forceinline__ void find_rows_of(int segment) const {
     const int assignments = layer.tokens * kLayer.top_k;
     const int expert = static_cast<int>(load_shared_4(memory.expert(segment)));
-    const int first = static_cast<int>(load_shared_4(memory.choice(segment, 0)));
+    const int first = static_cast<int>(load_shared_4(memory.first_row(segment)));
     warp_barrier();
     int row = -first;  // of the tile
 #pragma unroll 4
@@ -115,7 +115,8 @@ struct SegmentChoices {
       if (is_own && column >= 0 && column < kRows) put(segment, column, from + lane);
       row += __popc(owners);
     }
-    if (lane >= row && lane < kRows) store_shared_4(memory.choice(segment, lane), static_cast<u32>(kNone));
+    if (lane >= row && lane < kRows)
+      store_shared_4(memory.choice(segment, lane), static_cast<u32>(kNone));
   }
 
   __device__ __forceinline__ void put(int segment, int column, int assignment) const {
@@ -169,8 +170,7 @@ struct SegmentRows {
 
   // Columns beyond the last one meet weights that are zero, but must be numbers.
   __device__ __forceinline__ void clear_columns() const {
-    constexpr int kVectors =
-        (2 * Chunk::kColumns * Product::kStream.shape.chunks - kRowBytes) / 16;
+    constexpr int kVectors = (2 * Chunk::kColumns * Product::kStream.shape.chunks - kRowBytes) / 16;
     if constexpr (kVectors > 0) {
       constexpr int kRows = Product::kBuffers * Product::kTokens;
       for (int i = static_cast<int>(threadIdx.x); i < kRows * kVectors; i += Product::kThreads) {

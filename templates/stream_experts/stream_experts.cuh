@@ -3,21 +3,32 @@
 // expert after the other.
 //
 // Floors. Bytes: the packed weights of every expert that a token has chosen, once; of an expert
-// with more rows than a tile once for each tile, of which the L2 cache has some. Operations:
-// decoding, which depends on the tiles and not on their rows, as in stream/stream.cuh.
+// with more rows than a tile has once for each tile. Operations: decoding, which depends on the
+// tiles and not on their rows, as in stream/stream.cuh.
 //
-// Budget of a 4-bit chunk, 1056 bytes: as there 240 issue slots of an SM of an H200, of which some
-// 110 are taken with tiles of 8 rows. Shared memory: rings of 64 to 104 KB, and the rows of a tile,
-// 2 * rows * K bytes, or those of two.
+// Budget of a 4-bit chunk, 1056 bytes: as there 240 issue slots of an SM of an H200. In INT4 with
+// groups of 128 some 120 instructions are issued for a chunk and a tile of 8 rows, in MXFP4 143, so
+// that the warps' 2.8 instructions a clock, not the memory, set the pace of the latter. Shared
+// memory: rings of two stages and more, and the rows of a tile, 2 * rows * K bytes, or those of
+// two.
 //
-// Work. All row blocks of all tiles are one list, of which a block has a run: equally many, or one
-// more. So it has units of one or two tiles, whose rows are copied once, and streams go on across
-// them. There is no launch that sorts: a block finds its tiles for itself (segments.cuh).
+// Work. All row blocks of all tiles are one list, of which a thread block has a run: equally many
+// as another, or one more. What it has of a tile is a segment, of which most blocks have one or
+// two. The rows of a segment are copied once, and streams of weights go on across segments. There
+// is no launch that sorts: a block finds its segments for itself (segments.cuh).
 //
-// Roles are those of few_experts/few_experts.cuh, whose rings, warps and warps that add these are;
-// and one warp more copies rows. A warp that has all of K of a row block needs none that adds.
+// Roles. Warps that multiply: groups of them take row blocks in turn, the warps of a group share K,
+// each with a ring of its own (few_experts/ring.cuh, warp.cuh). Where several share K, two warps
+// more add their sums (few_experts/adder.cuh); else a warp finishes its own. The last warp copies
+// the rows of segments.
 //
-// Launches: kChoose, where there are logits, kGateUp, kDown and kSum. A row is an assignment.
+// Order. A block counts the rows of experts, which gives its segments; rings start; their rows are
+// found and copied. Of each row block a warp waits for the rows, then, stage by stage, for weights,
+// decodes and multiplies them, and sees to the sums.
+//
+// Launches: kChoose, where there are logits, kGateUp, kDown and kSum. A row is an assignment. kDown
+// finds its segments and starts its rings while kGateUp still runs elsewhere, and waits for its
+// rows.
 //
 // From the same kernel a token gets the same bits whatever else is launched with it: a column is
 // its own, and the order of its sums is that of K and of the token's choices.
@@ -76,7 +87,7 @@ struct SegmentLaunch {
       if (warp == kCopier) {
         rows.copy(segments);
       } else if constexpr (Product::kAdders > 0) {
-        if (warp < kWarps + Product::kAdders) finish(warp - kWarps).run(segments);
+        if (warp < kWarps + Product::kAdders) epilogue(warp - kWarps).run(segments);
       }
     }
   }
@@ -98,7 +109,7 @@ struct SegmentLaunch {
     if constexpr (Product::kIsDown && Product::kAdders == 0) wait_for_predecessor();
     FewTokens<Product> tokens(memory, lane);
     SegmentReader<Product> reader{memory};
-    const auto own = finish(0);
+    const auto own = epilogue(0);
     typename FewAdder<Product>::Factors factors{};
     multiplier.multiply(
         [&](const Units& unit) {
@@ -117,7 +128,7 @@ struct SegmentLaunch {
   }
 
   // What becomes of sums, by one of the warps that add or by one that multiplies.
-  __device__ __forceinline__ auto finish(int adder) const {
+  __device__ __forceinline__ auto epilogue(int adder) const {
     if constexpr (Product::kIsDown) {
       const SegmentResults<typename Product::Config> results{layer};
       return SegmentOutputs<Product>{{memory, layer.down, layer.down_bias, adder, lane},

@@ -151,24 +151,9 @@ std::vector<MoeCase> make_moe_cases() {
   return cases;
 }
 
-// The cases that a family serves, with other names.
-std::vector<MoeCase> cases_of(const std::string& name, const std::string& suffix) {
-  const Target target = target_from_name("h200");
-  const std::vector<const Family*>& families = families_of(Op::kMoe);
-  const Family& family = **std::find_if(families.begin(), families.end(),
-                                        [&](const Family* one) { return one->name() == name; });
-  std::vector<MoeCase> cases;
-  for (const MoeCase& one : moe_cases()) {
-    const std::int64_t tokens = one.spec.shape.tokens_max;
-    if (!family.exclusions(Spec::from_moe(one.spec), target, {tokens, tokens}).empty()) continue;
-    cases.push_back({one.name + suffix, one.spec, name});
-  }
-  return cases;
-}
-
 std::vector<MoeCase> make_moe_wgmma_cases() {
   using enum DType;
-  std::vector<MoeCase> cases = cases_of("warpgroup_experts", "ByWgmma");
+  std::vector<MoeCase> cases = moe_cases_of("warpgroup_experts", "ByWgmma");
   // Tiles with every number of rows that makes a difference: those of boxes, of the instructions
   // that are narrower than the tile, and of a second tile.
   const auto add_uneven = [&](int tile_rows, int tile_n, DType dtype, bool bias) {
@@ -202,7 +187,7 @@ std::vector<MoeCase> make_moe_wgmma_cases() {
 
 std::vector<MoeCase> make_moe_few_cases() {
   using enum DType;
-  std::vector<MoeCase> cases = cases_of("few_experts", "Few");
+  std::vector<MoeCase> cases = moe_cases_of("few_experts", "Few");
   const auto add = [&](std::string name, const MoeSpec& spec, std::string label_part,
                        int sm_count) -> MoeSpec& {
     cases.push_back({std::move(name), spec, "few_experts", std::move(label_part), sm_count});
@@ -230,40 +215,21 @@ std::vector<MoeCase> make_moe_few_cases() {
   return cases;
 }
 
-std::vector<MoeCase> make_moe_stream_cases() {
-  using enum DType;
-  std::vector<MoeCase> cases = cases_of("stream_experts", "Stream");
-  const auto add = [&](std::string name, const MoeSpec& spec, std::string label_part,
-                       int sm_count) -> MoeCase& {
-    cases.push_back({std::move(name), spec, "stream_experts", std::move(label_part), sm_count});
-    return cases.back();
-  };
-  // Several warps share K, the last of which has fewer chunks than a stage.
-  const MoeSpec long_rows =
-      layer({.hidden = 416, .intermediate = 1184, .experts = 4, .top_k = 2, .tokens_max = 6}, kFp16,
-            4, 32, ZeroPoint::kInt);
-  add("LongRowsStream", long_rows, "8 rows", 3).spec.epilogue.bias = true;
-  add("LongRowsOf16Stream", long_rows, "16 rows", 4).spec.epilogue.residual = true;
-  // Blocks with parts of many tiles, among them experts without rows, with one and with several
-  // tiles; and groups of warps that have nothing of some of them.
-  for (const auto& [rows, dtype] : {std::pair("8 rows", kBf16), std::pair("16 rows", kFp16)}) {
-    MoeSpec uneven = layer({.hidden = 64, .intermediate = 32, .experts = 9, .top_k = 1}, dtype, 4,
-                           32, ZeroPoint::kNone);
-    uneven.epilogue.bias = true;
-    MoeCase& one = add(fmt::format("Uneven{}Stream", dtype == kBf16 ? 8 : 16), uneven, rows, 2);
-    one.expert_tokens = {1, 0, 7, 8, 9, 16, 17, 2, 3};
-    one.spec.shape.tokens_min = one.spec.shape.tokens_max =
-        std::accumulate(one.expert_tokens.begin(), one.expert_tokens.end(), std::int64_t{0});
+}  // namespace
+
+std::vector<MoeCase> moe_cases_of(const std::string& name, const std::string& suffix) {
+  const Target target = target_from_name("h200");
+  const std::vector<const Family*>& families = families_of(Op::kMoe);
+  const Family& family = **std::find_if(families.begin(), families.end(),
+                                        [&](const Family* one) { return one->name() == name; });
+  std::vector<MoeCase> cases;
+  for (const MoeCase& one : moe_cases()) {
+    const std::int64_t tokens = one.spec.shape.tokens_max;
+    if (!family.exclusions(Spec::from_moe(one.spec), target, {tokens, tokens}).empty()) continue;
+    cases.push_back({one.name + suffix, one.spec, name});
   }
-  // Shared memory holds the rows of one tile.
-  add("OneBufferStream",
-      layer({.hidden = 4096, .intermediate = 32, .experts = 3, .top_k = 1, .tokens_max = 30}, kFp16,
-            4, 32, ZeroPoint::kNone),
-      "buffers 1", 2);
   return cases;
 }
-
-}  // namespace
 
 Plan MoeCase::plan() const {
   Target target = target_from_name("h200");
@@ -299,11 +265,6 @@ const std::vector<MoeCase>& moe_wgmma_cases() {
 
 const std::vector<MoeCase>& moe_few_cases() {
   static const std::vector<MoeCase> cases = make_moe_few_cases();
-  return cases;
-}
-
-const std::vector<MoeCase>& moe_stream_cases() {
-  static const std::vector<MoeCase> cases = make_moe_stream_cases();
   return cases;
 }
 

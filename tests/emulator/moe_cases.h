@@ -31,6 +31,9 @@ const std::vector<MoeCase>& moe_few_cases();
 const std::vector<MoeCase>& moe_stream_cases();
 const std::vector<MoeCase>& all_moe_cases();
 
+// Those of moe_cases() that a family serves, with other names.
+std::vector<MoeCase> moe_cases_of(const std::string& family, const std::string& suffix);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TESTS_EMULATOR_MOE_CASES_H_

@@ -59,7 +59,8 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
     const auto row_sets = [](const TilesConfig& tile) {
       return device::ceil_div(tile.shape.n, tile.tile_n);
     };
-    return expert_launch(plan, kernel, c.layer, c.layer.phase(size.phase), {row_sets(c.gate_up), c.gate_up_shared_bytes()},
+    return expert_launch(plan, kernel, c.layer, c.layer.phase(size.phase),
+                         {row_sets(c.gate_up), c.gate_up_shared_bytes()},
                          {row_sets(c.down), c.down_shared_bytes()}, size);
   }
 

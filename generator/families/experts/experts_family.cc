@@ -8,7 +8,6 @@
 
 #include "generator/decode/decode_text.h"
 #include "generator/decode/requests.h"
-#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/kernel_name.h"
 #include "generator/families/shared_memory.h"
@@ -85,13 +84,6 @@ KernelText layer_text(const Family& family, const PlannedKernel& kernel,
       family.name());
   text.parameter_type = "MoeParameters";
   return text;
-}
-
-std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec) {
-  std::string text = fmt::format(
-      "struct {} {{\n  static constexpr StreamConfig value = Config::value.{};\n", name, member);
-  for (const std::string& alias : gemm_aliases(spec)) text += "  " + alias + '\n';
-  return text + "  using Products = StreamHalfProducts<Value>;\n  using Sums = FloatSums;\n};\n";
 }
 
 void ExpertsFamily::prepare(Plan& plan) const {
@@ -217,8 +209,8 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
       break;
     case MoePhase::kSum:
       // One block of each SM, even if a few had room for all warps.
-      blocks = std::min(resident,
-                        tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)));
+      blocks =
+          std::min(resident, tokens * ceil_div(layer.hidden, layer.sum_columns(kernel.threads)));
       break;
   }
   KernelLaunch launch;

@@ -100,9 +100,6 @@ class ExpertsFamilyOf : public ExpertsFamily {
                                    const Product& config) const = 0;
 };
 
-// ExpertsFamilyOf::product_text() of a product by streams: a StreamConfig.
-std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec);
-
 // A kernel with this configuration, as all families of experts launch theirs; Config has threads()
 // and shared_bytes().
 template <class Config>

@@ -13,6 +13,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/stream/product_text.h"
 #include "generator/families/stream/shape.h"
 
 namespace heddle {

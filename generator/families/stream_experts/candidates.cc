@@ -25,9 +25,13 @@ using device::StreamExpertsConfig;
 
 constexpr std::ptrdiff_t kMostWays = 3;  // of a product
 constexpr int kFewestStages = 2;
-// Bytes on their way for an SM: twice what the memory's latency takes.
+// Bytes of an SM's rings, as few_experts has them, where two stages do not take more. A second
+// buffer of rows is made if it leaves as many as cover the latency of the memory.
 constexpr int kRingBytes = 104 * 1024;
 constexpr int kFewestRingBytes = 48 * 1024;
+
+// Tiles of an expert with the usual number of rows, at most: each reads all of its weights.
+constexpr double kMostTilesOfUsual = 1.5;
 
 // How a product is shared.
 struct Way {
@@ -112,7 +116,8 @@ class Candidates {
   // stages and one buffer have.
   bool settle(int rows, Way* way) const {
     StreamConfig& c = way->stream;
-    const int stage = std::max(1, c.warps_k * way->shares.groups * c.stage_bytes());  // of all warps
+    const int stage =
+        std::max(1, c.warps_k * way->shares.groups * c.stage_bytes());  // of all warps
     const int most = std::clamp(kRingBytes / stage, kFewestStages, kMostBulkStages);
     const int good = std::clamp(kFewestRingBytes / stage, kFewestStages, most);
     for (way->shares.buffers = 2; way->shares.buffers > 0; --way->shares.buffers) {
@@ -139,7 +144,7 @@ std::vector<int> segment_tile_rows(const MoeSpec& moe, const MRange& tokens) {
   const double usual = load.rows / std::max(1.0, load.hit);
   std::vector<int> useful;
   for (const int rows : {kTokenTile, kMostStreamTokens}) {
-    if (usual <= 1.5 * rows) useful.push_back(rows);
+    if (usual <= kMostTilesOfUsual * rows) useful.push_back(rows);
   }
   return useful;
 }

@@ -12,8 +12,8 @@ namespace heddle {
 // The choices of experts that a launch may have.
 inline constexpr std::int64_t kMostAssignments = 1024;
 
-// The rows that tiles of these kernels may have for as many tokens as `tokens` begins with: an
-// expert with a usual number of rows has two tiles at most, since each reads all of its weights.
+// The rows that tiles of these kernels may have for as many tokens as `tokens` begins with; none
+// where an expert has more than 24 on average.
 std::vector<int> segment_tile_rows(const MoeSpec& moe, const MRange& tokens);
 
 std::vector<PlannedKernel> stream_experts_candidates(const Family& family, const Plan& plan,

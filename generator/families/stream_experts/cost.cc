@@ -47,8 +47,7 @@ double segment_product_us(const ExpertGemm& gemm, const StreamConfig& c,
   const double turns = units / shares.groups;
   const double stages = turns * static_cast<double>(ceil_div(c.most_chunks(), c.stage_chunks));
   const bool has_adders = StreamExpertsConfig::adders(c) > 0;
-  const double of_unit =
-      c.most_chunks() * chunk_slots(gemm.request(), c.scaling.mode, tiles_of_8);
+  const double of_unit = c.most_chunks() * chunk_slots(gemm.request(), c.scaling.mode, tiles_of_8);
   const double of_end = has_adders ? costs[kPut] : costs[kFinish] * tiles_of_8;
   const double warps = 1.0 * c.warps_k * shares.groups;
   const double issue = turns * (of_unit + of_end) * warps / costs[kIssue];

@@ -11,6 +11,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/stream/product_text.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream_experts/candidates.h"
 #include "generator/families/stream_experts/cost.h"
@@ -35,14 +36,13 @@ class StreamExperts final : public ExpertsFamilyOf<StreamExpertsConfig, Path::kH
                                   const MRange& tokens) const override {
     std::vector<Problem> problems =
         product_exclusions(dynamic_cast<const GemmFamily&>(*stream_family()), spec, target,
-                           Path::kHopper, {1, kTokenTile});
+                           Path::kHopper, {1, kMostStreamTokens});
     const std::int64_t assignments = tokens.max * spec.moe().shape.top_k;
     if (assignments > kMostAssignments) {
-      problems.push_back({"/shape/tokens/1",
-                          "blocks find the tiles of up to 1024 choices for themselves",
+      problems.push_back({"/shape/tokens/1", "a launch takes up to 1024 choices of experts",
                           std::to_string(tokens.max), "fewer tokens", ""});
     } else if (segment_tile_rows(spec.moe(), tokens).empty()) {
-      problems.push_back({"/shape/tokens/0", "it serves experts of some 16 rows each",
+      problems.push_back({"/shape/tokens/0", "it serves up to 24 rows of an expert on average",
                           std::to_string(tokens.min), "fewer tokens", ""});
     }
     return problems;
@@ -51,9 +51,12 @@ class StreamExperts final : public ExpertsFamilyOf<StreamExpertsConfig, Path::kH
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& tokens) const override {
     return stream_experts_candidates(*this, plan, tokens);
   }
-  // Another family serves them.
-  std::vector<Problem> refusals(const Plan& /*plan*/, const MRange& /*tokens*/) const override {
-    return {};
+  std::vector<Problem> refusals(const Plan& plan, const MRange& tokens) const override {
+    if (!candidates(plan, tokens).empty()) return {};
+    return {{"",
+             fmt::format("a thread block of {} has no room for a tile's rows of both products",
+                         plan.target.name),
+             "", "", ""}};
   }
 
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
@@ -66,9 +69,10 @@ class StreamExperts final : public ExpertsFamilyOf<StreamExpertsConfig, Path::kH
 
   std::vector<std::string> reasons(const Plan& plan) const override {
     const char* const choice = plan.spec.moe().router.chooses() ? "the choice of experts, " : "";
-    return {fmt::format("launches of {}: {}gate_up, down, the sum of a token's experts: blocks find "
-                        "the rows of the experts themselves",
-                        name(), choice)};
+    return {
+        fmt::format("launches of {}: {}gate_up, down, the sum of a token's experts: blocks find "
+                    "the rows of the experts themselves",
+                    name(), choice)};
   }
 
   std::string label(const PlannedKernel& kernel) const override {

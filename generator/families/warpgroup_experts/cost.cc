@@ -121,10 +121,11 @@ const std::vector<CostParameter>& warpgroup_experts_cost_parameters() {
                    77});
     all.push_back(
         {"moved", "ratio", "of the time of what passes through memory to that of reading it", 1.0});
-    all.push_back({"wide", "ratio",
-                   "of the time of products of tiles of 64 rows and more, which keep fewer stages of "
-                   "weights on their way, to that of narrower ones",
-                   1.12});
+    all.push_back(
+        {"wide", "ratio",
+         "of the time of products of tiles of 64 rows and more, which keep fewer stages of "
+         "weights on their way, to that of narrower ones",
+         1.12});
     return all;
   }();
   return parameters;
