@@ -246,6 +246,29 @@ def test_sinks_that_were_replaced_count(hx, tmp_path):
     assert torch.equal(ours.generate(ids, **given), model.generate(ids, **given))
 
 
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.enable_grad])
+def test_prompts_in_another_mode_than_the_first(hx, tmp_path, mode):
+    """Memory that stays is made for all of them, and wants no gradients."""
+    model, ours = pair(tmp_path, "gpt_oss", "mxfp4")
+    hx.compile(ours, kv="fp16")
+    for name, parameter in ours.named_parameters():
+        parameter.requires_grad_(name.endswith("sinks"))  # only read, into memory of Heddle's own
+    ids = tokens(model, 2, PROMPT)
+    expected = model(ids).logits
+    given = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    wanted = model.generate(ids, **given)
+    with mode():
+        cache = hx.HeddleCache(ours, 2, 16, "fp16")
+        close(ours(ids, past_key_values=cache).logits, expected)
+        assert torch.equal(ours.generate(ids, **given), wanted)
+    for grad in (torch.no_grad, torch.enable_grad):
+        cache.reset()
+        with grad():
+            close(ours(ids, past_key_values=cache).logits, expected)
+            assert torch.equal(ours.generate(ids, **given), wanted)
+    assert not any(layer.sinks.requires_grad for layer in cache.decoder.layers)
+
+
 @pytest.mark.parametrize("window", [0, 5])
 @pytest.mark.parametrize("padded", [False, True])
 def test_prompts_with_sinks(padded, window):

@@ -93,14 +93,16 @@ class HeddleCache(Cache):
         self.padded = False
         """Whether the prompt has padding."""
         device = self.decoder.device
-        self.lengths = torch.zeros(batch, dtype=torch.int32, device=device)
-        """Tokens of each sequence, without padding."""
         page = self.decoder.page_size
         self.pages = -(-capacity // page)
-        table = torch.arange(batch * self.pages, dtype=torch.int32, device=device)
-        self.block_table = table.view(batch, self.pages)
-        specs = self.decoder.append_specs
-        super().__init__(layers=[HeddleLayer(self._columns, self._memory(spec)) for spec in specs])
+        # What is made in PyTorch's inference mode could not be written outside of it.
+        with torch.inference_mode(False):
+            self.lengths = torch.zeros(batch, dtype=torch.int32, device=device)
+            """Tokens of each sequence, without padding."""
+            table = torch.arange(batch * self.pages, dtype=torch.int32, device=device)
+            self.block_table = table.view(batch, self.pages)
+            memory = [self._memory(spec) for spec in self.decoder.append_specs]
+        super().__init__(layers=[HeddleLayer(self._columns, kv) for kv in memory])
 
     def _memory(self, spec: str) -> KvCache:
         given = fields(spec, "kv_append")

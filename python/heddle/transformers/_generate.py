@@ -170,7 +170,11 @@ def _loop(kv: str | dict[str, Any] | None, streamer: Any) -> Callable[..., Any]:
 
 @contextmanager
 def _taken(model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Iterator[Step]:
-    """The step of a batch size, for this thread alone, on its device."""
+    """The step of a batch size, for this thread alone, on its device.
+
+    Its memory serves later calls, too, so none of it is made in PyTorch's inference mode, outside
+    of which it could not be written.
+    """
     steps: _Steps = model.__dict__["_heddle_steps"]
     if steps.owner == get_ident():
         raise UsageError(
@@ -178,7 +182,7 @@ def _taken(model: Any, kv: str | dict[str, Any], batch: int, length: int) -> Ite
             " streamer or a logits processor",
             "transformers.nested",
         )
-    with steps.lock:
+    with steps.lock, torch.inference_mode(False), torch.no_grad():
         steps.owner = get_ident()
         try:
             step = _step(steps, model, kv, batch, length)

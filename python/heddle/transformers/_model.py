@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from .. import Model
 from .._errors import UnsupportedError
@@ -13,9 +15,6 @@ from ..torch._specs import fields
 from ._experts import feed
 from ._modules import Fused
 from ._verify import check_base, check_layer
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass
@@ -57,12 +56,17 @@ class Layer:
         return bool(fields(self.attend, "decode_attention")["sink_logits"])
 
     def read_sinks(self) -> None:
-        """Into memory that stays, so that graphs see what was replaced before a prompt."""
-        found = self.attention.sinks
-        if self.sinks is not None and self.sinks.device == found.device:
-            self.sinks.copy_(found)
-        else:
-            self.sinks = found.detach().float().clone()
+        """Into memory that stays, so that graphs see what was replaced before a prompt.
+
+        A prompt may come in PyTorch's inference mode and the next one outside of it, where memory
+        that was made inside cannot be written.
+        """
+        found = self.attention.sinks.detach()
+        with torch.inference_mode(False):
+            if self.sinks is not None and self.sinks.device == found.device:
+                self.sinks.copy_(found)
+            else:
+                self.sinks = found.to(torch.float32, copy=True)
 
     def feed(self, x: torch.Tensor) -> torch.Tensor:
         """What the MLP or the experts make of x [tokens, width]."""
