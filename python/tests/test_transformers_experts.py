@@ -362,6 +362,14 @@ def test_experts_that_are_refused(heddle, hx, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(experts, "_apply_gate", lambda _self, x: x[:, :1] * x[:, 1:])
         refused("MixtralExperts: its activation is not silu")
+    with monkeypatch.context() as patch:
+        biased = small_models.plain("gpt_oss")
+        small_experts.write(biased, tmp_path / "gpt_oss", "mxfp4")
+        none = property(lambda _self: False, lambda _self, _value: None)
+        patch.setattr(type(biased.model.layers[0].mlp.experts), "has_bias", none, raising=False)
+        with pytest.raises(heddle.UnsupportedError, match="GptOssExperts: it has biases False, and"
+                           " the checkpoint was read as True"):
+            load(tmp_path / "gpt_oss")
     tensors = small_models.safetensors.torch.load_file(tmp_path / "mixtral/model.safetensors")
     path = tmp_path / "mixtral/model.safetensors"
 

@@ -43,6 +43,25 @@ def test_a_compiled_model_generates_as_transformers_does(hx, tmp_path):
     assert put == [ids[:1].tolist(), *([int(token)] for token in made[0, PROMPT:]), "end"]
 
 
+class Flat(torch.nn.Module):
+    """An MLP whose output has one dimension for all tokens."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x).flatten(0, -2)
+
+
+def test_a_block_may_return_tokens_alone(hx, tmp_path):
+    model, ours = pair(tmp_path, "llama", "gptq")
+    ids = tokens(1)
+    ours.model.layers[0].mlp = Flat(ours.model.layers[0].mlp)
+    cache = hx.HeddleCache(ours, 1, 16, "fp16")
+    close(ours(ids, past_key_values=cache).logits, model(ids).logits)
+
+
 @pytest.mark.parametrize(("more", "words"), [
     ({"num_beams": 2}, "beam_search"), ({"max_time": 9.0}, "MaxTimeCriteria"),
     ({"cache_implementation": "static"}, "cache_implementation is static"),

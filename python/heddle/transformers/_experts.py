@@ -147,7 +147,7 @@ def feed(block: Any, x: torch.Tensor) -> torch.Tensor:
     made = block(x[None])
     # gpt-oss also returns the weights of its choice.
     y: torch.Tensor = made[0] if isinstance(made, tuple) else made
-    return y[0]
+    return y.reshape(x.shape)  # blocks may return [tokens, width] as well as [1, tokens, width]
 
 
 def experts_spec(spec: Any, dtype: torch.dtype, weight: dict[str, Any] | None) -> str:
@@ -220,7 +220,7 @@ def _check(module: Any, place: ExpertsPlace) -> None:
         ("gates", bool(getattr(module, "has_gate", True)), gated),
         ("first matrices", None if first is None else list(first.shape), size),
         # A checkpoint's biases of zeros are none.
-        ("biases", bool(module.has_bias) or epilogue["bias"], bool(module.has_bias)),
+        ("biases", bool(module.has_bias), bool(module.has_bias) or epilogue["bias"]),
         ("routing weights that multiply", "output", given["routing"]["weight"]),
     ):
         if found != wanted:
