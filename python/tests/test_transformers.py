@@ -105,6 +105,12 @@ def test_hooks_run_or_are_refused(heddle, hx, tmp_path):
         found = ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16")).logits
         close(found, expected.float())
         hook.remove()
+    part = layer.self_attn.k_proj
+    part.forward = lambda x: type(part).forward(part, x) * 0.5
+    expected = ours(ids).logits
+    found = ours(ids, past_key_values=hx.HeddleCache(ours, 2, 16, "fp16")).logits
+    close(found, expected.float())
+    del part.forward
     for module, name in ((layer, "DecoderLayer"), (layer.self_attn, "Attention"),
                          (layer.input_layernorm, "RMSNorm"), (ours.model.norm, "RMSNorm")):
         hook = module.register_forward_pre_hook(lambda _module, _given: None)

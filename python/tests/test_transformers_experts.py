@@ -304,6 +304,45 @@ def test_torch_compile_of_experts(tmp_path):
     assert torch.equal(compiled(x), block(x))
 
 
+def change_choice(block):
+    block.gate.norm_topk_prob = not block.gate.norm_topk_prob
+
+
+def hook(name):
+    def change(block):
+        module = block.get_submodule(name)
+        module.register_forward_hook(lambda _module, _given, made: made)
+    return change
+
+
+def own_forward(name):
+    def change(block):
+        module = block.get_submodule(name)
+        module.forward = type(module).forward.__get__(module)
+    return change
+
+
+@pytest.mark.parametrize("change", [
+    change_choice, *(make(name) for make in (hook, own_forward) for name in ("", "gate", "experts"))
+])
+def test_steps_are_captured_anew_for_other_launches(hx, tmp_path, change):
+    model, ours = pair(tmp_path, "qwen3_moe", "awq")
+    hx.compile(ours, kv="fp16")
+    ids = tokens(model, 2, PROMPT)
+    given = {"max_new_tokens": 2, "do_sample": False, "pad_token_id": 0}
+
+    def captured():
+        ours.generate(ids, **given)
+        return next(iter(ours.__dict__["_heddle_steps"][2].graphs.values()))
+
+    first = captured()
+    assert captured() is first
+    change(ours.model.layers[1].mlp)
+    second = captured()
+    assert second is not first
+    assert captured() is second
+
+
 @pytest.mark.parametrize("make", ["deepcopy", "pickle"])
 def test_a_copy_of_a_model_of_experts_generates(hx, tmp_path, make):
     import copy

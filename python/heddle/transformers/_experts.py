@@ -16,7 +16,7 @@ from .._errors import UnsupportedError
 from ..torch import canonical, changed, moe
 from ..torch._checks import check_tensor
 from ..torch._specs import DTYPES, NAMES, fields
-from ._modules import has_hooks
+from ._modules import watchers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +124,7 @@ def routed_spec(block: Any) -> tuple[Any, str] | None:
     if type(router).__name__ != kind or not isinstance(experts, Experts):
         return None
     for module in (block, router, experts):
-        if has_hooks(module) or "forward" in vars(module):
+        if watchers(module):
             return None
     if router.top_k != experts.top_k:
         return None

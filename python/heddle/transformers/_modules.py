@@ -12,16 +12,24 @@ if TYPE_CHECKING:
     from ..torch import Linear
 
 
-def has_hooks(module: torch.nn.Module) -> bool:
-    """Whether anyone watches a module's calls.
+def hooks_of(module: torch.nn.Module) -> list[Any]:
+    """Who watches a module's calls.
 
     Hooks that Transformers leaves behind, once it has returned hidden states or logits of routers,
     do nothing.
     """
     hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
-    return any(
-        not str(getattr(hook, "__module__", "")).startswith("transformers.") for hook in hooks
-    )
+    return [
+        hook
+        for hook in hooks
+        if not str(getattr(hook, "__module__", "")).startswith("transformers.")
+    ]
+
+
+def watchers(module: torch.nn.Module) -> list[Any]:
+    """Its hooks, and a forward() that it was given in the place of its class's."""
+    own = vars(module).get("forward")
+    return hooks_of(module) + ([] if own is None else [own])
 
 
 class Pending(torch.nn.Module):
@@ -58,12 +66,12 @@ class Fused(torch.nn.Module):
         return part
 
     def has(self, modules: Sequence[Any]) -> bool:
-        """Whether these are all of its parts: none of them was replaced, or has a hook."""
+        """Whether these are all of its parts, and nobody watches or replaces what one does."""
         return all(
             isinstance(module, Part)
             and module.fused is self
             and module.index == index
-            and not (module._forward_hooks or module._forward_pre_hooks)
+            and not watchers(module)
             for index, module in enumerate(modules)
         )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import operator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ._decoder import CACHE
+from ._experts import routed_spec
+from ._modules import watchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +61,8 @@ class Step:
         on_gpu = device.type == "cuda"
         self._flag = torch.zeros(1, dtype=torch.bool, pin_memory=on_gpu)
         self._event = torch.cuda.Event() if on_gpu else None
-        self._weights: list[tuple[torch.Tensor, int]] = []  # what graphs were captured with
+        self._captured_with: tuple[list[Any], list[Any]] = ([], [])
+        """What _launched() said when the graphs were captured."""
         self._asked = False
 
     def on_device(self) -> AbstractContextManager[Any]:
@@ -86,7 +90,7 @@ class Step:
         eos_ids = () if eos is None else tuple(eos.flatten().tolist())
         # What a graph alone can do: no host code between the logits and the token.
         whole = not sample and not processors
-        self._forget_replaced_weights()
+        self._forget_replaced()
         self._replay = self._graph(whole, eos_ids)
         self._whole = whole
         self.cache.reset()
@@ -172,16 +176,31 @@ class Step:
             self._event.record()
         self._asked = True
 
-    def _forget_replaced_weights(self) -> None:
-        """Drops the graphs if modules or tensors of the model are others than they captured."""
-        tensors = (*self.model.parameters(), *self.model.buffers())
-        now = [(tensor, tensor.data_ptr()) for tensor in tensors]
-        same = len(now) == len(self._weights) and all(
-            a is b and p == q for (a, p), (b, q) in zip(now, self._weights, strict=True)
-        )
-        if not same:
+    def _launched(self) -> tuple[list[Any], list[Any]]:
+        """What decides which launches a step makes.
+
+        The model's modules with their hooks, replaced forward() and tensors, which are compared by
+        identity, and values: addresses, and where the experts' kernel chooses, as which spec.
+        """
+        objects: list[Any] = []
+        values: list[Any] = []
+        for module in self.model.modules():
+            tensors = (*module.parameters(recurse=False), *module.buffers(recurse=False))
+            objects += (module, *watchers(module), *tensors)
+            values += (tensor.data_ptr() for tensor in tensors)
+        for layer in self.cache.decoder.layers:
+            found = routed_spec(layer.mlp)
+            values.append(None if found is None else found[1])
+        return objects, values
+
+    def _forget_replaced(self) -> None:
+        """Drops the graphs if a step of the model makes other launches than they captured."""
+        now = objects, values = self._launched()
+        known, known_values = self._captured_with
+        same = len(objects) == len(known) and all(map(operator.is_, objects, known))
+        if not same or values != known_values:
             self.graphs.clear()
-            self._weights = now
+            self._captured_with = now
 
     def _graph(self, whole: bool, eos: tuple[int, ...]) -> Callable[[], None]:
         key = (whole, eos if whole else ())

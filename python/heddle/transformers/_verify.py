@@ -12,7 +12,7 @@ import torch
 
 from .._errors import UnsupportedError
 from ._experts import Experts
-from ._modules import Pending, has_hooks
+from ._modules import Pending, hooks_of
 
 _BASE = {"embed_tokens", "layers", "norm", "rotary_emb"}
 _ATTENTION = {
@@ -78,7 +78,7 @@ def check_hooks(base: Any, norms: tuple[str, ...]) -> None:
         names = ("norm",) if layer is base else (*norms, "self_attn", "")
         for name in names:
             module = getattr(layer, name) if name else layer
-            if has_hooks(module):
+            if hooks_of(module):
                 raise UnsupportedError(
                     f"a {type(module).__name__} has a hook, which a HeddleCache would leave out;"
                     " allowed: hooks on MLPs and linear layers",
