@@ -109,6 +109,51 @@ def test_sample_models(hx, tmp_path, model_type):
     close(from_packed(ids, past_key_values=cache).logits, model(ids).logits)
 
 
+def repacked(folder, **sizes):
+    """A Mixtral, and its checkpoint as `heddle repack` packs it: path, metadata and tensors."""
+    command = os.environ.get("HEDDLE_COMMAND")
+    if not command:
+        pytest.skip("needs the command heddle; ctest names it in HEDDLE_COMMAND")
+    model = small_models.plain("mixtral", **sizes)
+    small_experts.write(model, folder / "model", "awq")
+    path = folder / "packed/model.safetensors"
+    path.parent.mkdir()
+    shutil.copy(folder / "model/config.json", path.parent)
+    subprocess.run([command, "repack", folder / "model", "--gated", "-o", path], check=True,
+                   capture_output=True)
+    with small_models.safetensors.safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    return model, path, metadata, small_models.safetensors.torch.load_file(path)
+
+
+@pytest.mark.parametrize("stacked", ["", "down_proj", "gate_up_proj", "proj"])
+def test_one_expert_of_a_layer(hx, tmp_path, stacked):
+    """Its products are packed as [bytes], and [1, bytes] are read as well."""
+    model, path, metadata, tensors = repacked(tmp_path, num_local_experts=1,
+                                              num_experts_per_tok=1)
+    for key in tensors:
+        if stacked and key.endswith(stacked + ".heddle") and ".experts." in key:
+            tensors[key] = tensors[key][None]
+    small_models.safetensors.torch.save_file(tensors, path, metadata)
+    ours = load(path.parent)
+    ids = torch.arange(2, 2 + PROMPT)[None]
+    close(ours(ids).logits, model(ids).logits)
+    cache = hx.HeddleCache(ours, 1, 16, "fp16")
+    close(ours(ids, past_key_values=cache).logits, model(ids).logits)
+
+
+def test_a_product_of_packed_experts_that_is_in_no_file(heddle, hx, tmp_path):
+    from heddle.transformers._names import Names
+
+    model, path, metadata, tensors = repacked(tmp_path)
+    metadata = {key: value for key, value in metadata.items()
+                if not key.endswith("1.block_sparse_moe.experts.down_proj.heddle")}
+    part = path.parent / "part.safetensors"
+    small_models.safetensors.torch.save_file(tensors, part, metadata)
+    with pytest.raises(heddle.UnsupportedError, match=r"1\S*experts: \S*1\S*down_proj is in none"):
+        hx._packed.PackedSource(model, [str(part)], torch.float16, Names(model))
+
+
 def as_gpt_oss_has_them(path):
     from safetensors.torch import load_file, save_file
 

@@ -12,11 +12,14 @@ from safetensors import safe_open
 from .. import CheckpointReader, Spec, check_packed_weights
 from .._errors import UnsupportedError
 from ..torch import Linear, changed
-from ..torch._specs import DTYPES, NAMES
+from ..torch._specs import DTYPES, NAMES, fields
 from ._checkpoint import Part
 from ._experts import Experts, ExpertsPlace, check_packed, experts_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .. import CheckpointExperts
     from ._names import Names
 
 _SUFFIX = ".heddle"
@@ -45,7 +48,10 @@ class PackedSource:
     ) -> None:
         self.activation = {"dtype": NAMES[dtype]}
         self.layers = []
-        stacks = {}
+        # Which layers are products of experts; one expert alone is no stack.
+        known = CheckpointReader(os.path.dirname(os.path.abspath(files[0]))).experts
+        of_experts = {name for experts in known for name in (experts.gate_up, experts.down)}
+        products = {}
         for path in files:
             with safe_open(path, "pt") as file:
                 metadata = file.metadata() or {}
@@ -60,13 +66,17 @@ class PackedSource:
                         " pack it with heddle repack --activations 16",
                         "transformers.packed",
                     )
-                if _is_stack(path, key):
-                    stacks[name] = PackedLayer(name, Spec(text), (), path)
+                if name in of_experts:
+                    products[name] = PackedLayer(name, Spec(text), (), path)
+                elif _is_stack(path, key):
+                    raise UnsupportedError(
+                        f"{name}: packed experts of no known layer", "transformers.packed"
+                    )
                 else:
                     place = names.of_module(name)
                     parts = _parts(model, place)
                     self.layers.append(PackedLayer(name, Spec(text), parts, path))
-        self.experts = _experts(stacks, files, dtype, names)
+        self.experts = _experts(known, products, files, dtype, names)
 
     def make(self, layer: PackedLayer, device: torch.device) -> Linear:
         """Copies one layer."""
@@ -97,11 +107,12 @@ class PackedSource:
     def make_experts(self, place: ExpertsPlace, device: torch.device) -> Experts:
         """Copies the experts of one layer."""
         made = {}
+        experts = fields(place.spec, "moe")["shape"]["experts"]
         for name, layer in (("gate_up", place.gate_up), ("down", place.down)):
             with safe_open(layer.file, "pt", device=str(device)) as file:
-                made[name] = file.get_tensor(layer.name + _SUFFIX)
+                made[name] = file.get_tensor(layer.name + _SUFFIX).view(experts, -1)
                 if layer.spec.to_dict()["epilogue"]["bias"]:
-                    bias = file.get_tensor(layer.name + ".bias")
+                    bias = file.get_tensor(layer.name + ".bias").view(experts, -1)
                     made[name + "_bias"] = bias.to(DTYPES[self.activation["dtype"]])
         return Experts(place.spec, **made)
 
@@ -122,21 +133,26 @@ def _is_stack(path: str, key: str) -> bool:
 
 
 def _experts(
-    stacks: dict[str, PackedLayer], files: list[str], dtype: torch.dtype, names: Names
+    known: Sequence[CheckpointExperts],
+    products: dict[str, PackedLayer],
+    files: list[str],
+    dtype: torch.dtype,
+    names: Names,
 ) -> list[ExpertsPlace]:
-    """What the model's config and the files say of their layers of experts."""
-    if not stacks:
-        return []
+    """The layers of experts that the folder has, of which the files have the products."""
     made = []
-    for experts in CheckpointReader(os.path.dirname(os.path.abspath(files[0]))).experts:
-        gate_up, down = (stacks.pop(name) for name in (experts.gate_up, experts.down))
+    for experts in known:
+        missing = [name for name in (experts.gate_up, experts.down) if name not in products]
+        if missing:
+            raise UnsupportedError(
+                f"{experts.name}: {', '.join(missing)} is in none of {', '.join(files)};"
+                " allowed: all files of a folder that heddle repack has written",
+                "transformers.packed",
+            )
+        gate_up, down = products[experts.gate_up], products[experts.down]
         spec = experts_spec(experts.spec, dtype, None)
         check_packed(spec, gate_up.spec, down.spec)
         made.append(ExpertsPlace(names.of_module(experts.name), spec, gate_up, down))
-    if stacks:
-        raise UnsupportedError(
-            f"{', '.join(sorted(stacks))}: packed experts of no known layer", "transformers.packed"
-        )
     return made
 
 
