@@ -45,6 +45,10 @@ class Memory {
   // As FP32, this GPU's part of a tensor with a number for each head.
   Output upload_heads(const std::string& name, std::size_t heads) {
     const heddle::CheckpointTensor& tensor = model_.reader->tensor(name);
+    if (!is_float(tensor.type)) {
+      Model::refuse(name + " is " + std::string(heddle::to_string(tensor.type)) +
+                    "; served are F16, BF16 and F32");
+    }
     std::vector<std::uint8_t> bytes(tensor.bytes);
     model_.reader->read(tensor, bytes.data(), bytes.size());
     const std::size_t first = model_.rank * heads;
@@ -52,7 +56,7 @@ class Memory {
     if (bytes.size() < (first + heads) * size) Model::refuse(name + " has too few numbers");
     std::vector<float> values;
     for (std::size_t i = first; i < first + heads; ++i) {
-      values.push_back(number(tensor, &bytes[i * size]));
+      values.push_back(number(tensor.type, &bytes[i * size]));
     }
     return upload(values);
   }
@@ -60,21 +64,24 @@ class Memory {
   heddle::Uploader uploader;
 
  private:
-  static float number(const heddle::CheckpointTensor& tensor, const std::uint8_t* from) {
+  static bool is_float(heddle::TensorType type) {
+    return type == heddle::TensorType::kF16 || type == heddle::TensorType::kBf16 ||
+           type == heddle::TensorType::kF32;
+  }
+  // Precondition: is_float(type).
+  static float number(heddle::TensorType type, const std::uint8_t* from) {
     std::uint32_t bits = 0;
     float value = 0;
-    std::memcpy(&bits, from, heddle::bytes_of(tensor.type));
-    if (tensor.type == heddle::TensorType::kBf16) {
+    std::memcpy(&bits, from, heddle::bytes_of(type));
+    if (type == heddle::TensorType::kBf16) {
       bits <<= 16;
-    } else if (tensor.type == heddle::TensorType::kF16) {
+    } else if (type == heddle::TensorType::kF16) {
       // The exponent's bias is 15 there and 127 here: a product makes up for it, also of
       // subnormals.
       bits = (bits & 0x8000) << 16 | (bits & 0x7FFF) << 13;
-    } else if (tensor.type != heddle::TensorType::kF32) {
-      Model::refuse(tensor.name + " has other numbers than FP16, BF16 or FP32");
     }
     std::memcpy(&value, &bits, sizeof value);
-    return tensor.type == heddle::TensorType::kF16 ? value * 0x1p112F : value;
+    return type == heddle::TensorType::kF16 ? value * 0x1p112F : value;
   }
 
   const Model& model_;

@@ -189,6 +189,26 @@ TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
             "checkpoint.not_converted");
 }
 
+// Numbers of eight bytes are larger than what they would be read into.
+TEST_F(FakeDecoder, RefusesSinksOfAnotherType) {
+  for (const TensorType type : {TensorType::kI64, TensorType::kF64, TensorType::kI32}) {
+    SmallModel small = small_gpt_oss();
+    for (TestTensor& tensor : small.tensors) {
+      if (tensor.name != "model.layers.1.self_attn.sinks") continue;
+      tensor.type = type;
+      tensor.bytes.assign(tensor.shape.at(0) * bytes_of(type), 0xFF);
+    }
+    const ::Model model = open(small, "int8:head", 1);
+    try {
+      const Decoder decoder(runtime(), model, 4, stream_->get());
+      FAIL() << "was accepted";
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(error.what(), "model.layers.1.self_attn.sinks is " + std::string(to_string(type)) +
+                                  "; served are F16, BF16 and F32");
+    }
+  }
+}
+
 // What the example says when the config has other text.
 std::string refusal_of(const std::string& from, const std::string& to,
                        const TemporaryFolder& folder) {
