@@ -8,12 +8,7 @@
 enum Matrix { kQkv, kO, kGateUp, kDown, kRouter };
 
 struct Model : Source {
-  // `place` is a checkpoint's folder or, for specs alone, a config.json or a folder with nothing
-  // but that. `kv` names the cache: "int8:head". `arch` is the GPU's, 0 for any, and with
-  // `activation_bits` says whether matrices that the checkpoint quantises so take X of 8 bits:
-  // CheckpointOptions. Of several GPUs that share the model, `parallel` names one: its heads, inner
-  // features and part of the vocabulary. Throws with the reason for what this engine does not
-  // serve.
+  // For `batch` sequences. The other arguments are Source's, and so is what it throws.
   Model(const std::string& place, const std::string& kv, std::int64_t batch, int arch = 0,
         int activation_bits = 0, heddle::TensorParallel parallel = {})
       : Source(place, kv, arch, activation_bits, parallel), sequences(batch) {
@@ -31,6 +26,11 @@ struct Model : Source {
     return {kQkv, kO, kGateUp, kDown};
   }
   std::string name_of_matrix(int layer, Matrix matrix) const {
+    if (matrix == kRouter && family.router == nullptr) {
+      refuse(name_of(layer) + " has experts; of the type \"" + family.model_type +
+             "\" only dense layers are served, and experts of " +
+             served([](const Family& one) { return one.router != nullptr; }));
+    }
     const char* names[] = {"self_attn.qkv_proj", "self_attn.o_proj", "mlp.gate_up_proj",
                            "mlp.down_proj", family.router};
     return name_of(layer, names[matrix]);

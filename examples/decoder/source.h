@@ -39,7 +39,12 @@ struct Attention {
 };
 
 struct Source {
-  // As Model's.
+  // `place` is a checkpoint's folder or, for specs alone, a config.json or a folder with nothing
+  // but that. `kv` names the cache: "int8:head". `arch` is the GPU's, 0 for any, and with
+  // `activation_bits` says whether matrices that the checkpoint quantises so take X of 8 bits:
+  // CheckpointOptions. Of several GPUs that share the model, `parallel` names one: its heads, inner
+  // features and part of the vocabulary. Throws std::runtime_error and heddle::Error with the
+  // reason for what this engine does not serve.
   Source(const std::string& place, const std::string& kv, int arch, int activation_bits,
          heddle::TensorParallel parallel)
       : rank(parallel.rank) {
@@ -71,8 +76,9 @@ struct Source {
     type = fp16 ? heddle::TensorType::kF16 : heddle::TensorType::kBf16;
   }
 
+  static std::string name_of(int layer) { return "model.layers." + std::to_string(layer); }
   static std::string name_of(int layer, const std::string& module) {
-    return "model.layers." + std::to_string(layer) + "." + module;
+    return name_of(layer) + "." + module;
   }
   // Whether there are weights, not only what a config says of them.
   static bool has_tensors(const std::string& place) {
@@ -121,6 +127,14 @@ struct Source {
     if (tensor.type == type && tensor.bytes == std::size_t(2 * elements)) return tensor;
     refuse(tensor.name + " has another type than activations, or another size");
   }
+  // The model types of which `which` is true: "llama, qwen3".
+  static std::string served(bool (*which)(const Family&)) {
+    std::string types;
+    for (const Family& one : kFamilies) {
+      if (which(one)) types += (types.empty() ? "" : ", ") + std::string(one.model_type);
+    }
+    return types;
+  }
   [[noreturn]] static void refuse(const std::string& why) { throw std::runtime_error(why); }
 
   std::optional<heddle::CheckpointReader> reader;  // none: there are only specs
@@ -145,14 +159,14 @@ struct Source {
     return options;
   }
   void take_family(const std::string& model_type) {
-    std::string served;
-    for (const Family& one : kFamilies) {
-      served += (served.empty() ? "" : ", ") + std::string(one.model_type);
-      if (one.model_type != model_type) continue;
-      family = one;
-      return;
+    const auto found =
+        std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                     [&](const Family& one) { return one.model_type == model_type; });
+    if (found == std::end(kFamilies)) {
+      refuse("the model type is \"" + model_type + "\"; served are " +
+             served([](const Family&) { return true; }));
     }
-    refuse("the model type is \"" + model_type + "\"; served are " + served);
+    family = *found;
   }
   // The kernels of each layer's cache, for the heads of one GPU of so many.
   void take_attention(const heddle::Model& cache, int gpus) {

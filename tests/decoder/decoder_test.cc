@@ -239,6 +239,20 @@ TEST_F(FakeDecoder, RefusesOtherModels) {
   EXPECT_EQ(code_of([&] { open(small_llama(), "int8:", 1); }), "kv.words");
 }
 
+// The table of families has none for models that are dense.
+TEST_F(FakeDecoder, RefusesARouterThatItDoesNotKnow) {
+  const ::Model model = open(small_llama(), "int8:head", 1);
+  try {
+    model.name_of_matrix(1, kRouter);
+    FAIL() << "was accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "model.layers.1 has experts; of the type \"llama\" only dense layers are served, and "
+        "experts of mixtral, qwen3_moe, gpt_oss");
+  }
+}
+
 // Buffers have the sides that the config says: matrices of other sides would give wrong tokens.
 TEST_F(FakeDecoder, RefusesSidesThatContradictTheConfig) {
   for (const auto& [from, to] :
