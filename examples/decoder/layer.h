@@ -4,6 +4,8 @@
 #include "memory.h"
 
 struct Linear {
+  explicit Linear(heddle::GemmKernel made) : kernel(std::move(made)) {}
+
   heddle::GemmKernel kernel;
   heddle::GemmArgs args;  // what all launches have in common
   // What makes X: a norm, or of a matrix behind none what rounds 16 bits to 8, where it takes 8.
@@ -19,6 +21,11 @@ struct Experts {
 };
 
 struct Layer {
+  Layer(heddle::Runtime& runtime, const Attention& of)
+      : append(runtime.kernel<heddle::KvAppendKernel>(of.append)),
+        attend(runtime.kernel<heddle::DecodeAttentionKernel>(of.attend)),
+        attend_chunk(runtime.kernel<heddle::DecodeAttentionKernel>(of.attend_chunk)) {}
+
   heddle::KvAppendKernel append;
   heddle::DecodeAttentionKernel attend, attend_chunk;
   std::map<Matrix, Linear> matrices;
@@ -39,7 +46,7 @@ class Loader {
               const std::optional<heddle::Spec>& before) {
     const heddle::CheckpointLayer& layer = model_.reader->layer(name);
     const auto [n, k] = std::pair(spec.gemm().shape.n, spec.gemm().shape.k);
-    Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}, {}, false, false, {}};
+    Linear linear(runtime_.kernel<heddle::GemmKernel>(spec));
     linear.args.weights = memory_.pack(layer);
     if (before) {
       linear.before = runtime_.kernel<heddle::RowTransformKernel>(*before);
@@ -61,17 +68,7 @@ class Loader {
   Layer load_layer(int number, heddle::DeviceInput block_table, std::int64_t pages) {
     const Attention& attention = model_.attention(number);
     const auto name = [&](const char* module) { return Model::name_of(number, module); };
-    Layer layer{runtime_.kernel<heddle::KvAppendKernel>(attention.append),
-                runtime_.kernel<heddle::DecodeAttentionKernel>(attention.attend),
-                runtime_.kernel<heddle::DecodeAttentionKernel>(attention.attend_chunk),
-                {},
-                {},
-                {},
-                {},
-                {},
-                {},
-                {},
-                {}};
+    Layer layer(runtime_, attention);
     for (const Matrix matrix : model_.matrices(number)) {
       layer.matrices.emplace(
           matrix, load(model_.name_of_matrix(number, matrix), model_.linear(number, matrix),
