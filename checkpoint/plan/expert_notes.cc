@@ -4,11 +4,9 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
 
 #include "checkpoint/modules/module_place.h"
 #include "checkpoint/plan/expert_places.h"
-#include "checkpoint/plan/layer_plan.h"
 #include "checkpoint/plan/plain_layers.h"
 #include "generator/spec/document.h"
 
@@ -28,12 +26,7 @@ void note_lone_experts(const CheckpointConfig& config, const std::vector<LayerNa
 }
 
 void note_whole_residuals(const Checkpoint& checkpoint, const std::vector<const ExpertSet*>& sets,
-                          LayerPlan* plan) {
-  std::set<std::string> packed;
-  for (const PackedLayer& layer : plan->packed) {
-    if (!layer.experts.empty()) continue;
-    for (const LayerName& part : layer.group.parts) packed.insert(part.name);
-  }
+                          const std::set<std::string>& packed, std::vector<std::string>* notes) {
   std::size_t layers = 0;
   std::string first;
   for (const ExpertSet* set : sets) {
@@ -52,7 +45,7 @@ void note_whole_residuals(const Checkpoint& checkpoint, const std::vector<const 
     }
   }
   if (layers == 0) return;
-  plan->notes.push_back(fmt::format(
+  notes->push_back(fmt::format(
       "{} layers such as {} are whole in each rank, and experts of every rank add their output as "
       "the residual: give it to those of rank 0 alone, and zeros to the others",
       layers, excerpt(first)));

@@ -54,11 +54,22 @@ class Planner {
     gated_.check(groups);
     for (const LayerGroup& group : groups) add(group);
     for (const ExpertSet& set : sets) add(set);
-    if (parallel_.size > 1) note_whole_residuals(checkpoint_, residual_, &plan_);
+    if (parallel_.size > 1) {
+      note_whole_residuals(checkpoint_, residual_, packed_modules(), &plan_.notes);
+    }
     finish();
   }
 
  private:
+  // Of layers other than experts.
+  std::set<std::string> packed_modules() const {
+    std::set<std::string> packed;
+    for (const PackedLayer& layer : plan_.packed) {
+      if (!layer.experts.empty()) continue;
+      for (const LayerName& part : layer.group.parts) packed.insert(part.name);
+    }
+    return packed;
+  }
   void add(const LayerGroup& group) {
     try {
       ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);

@@ -383,7 +383,8 @@ class StepTest(CommandTest):
         for argument in (inline(), ROOT / "tests/golden/gptq4_k128_n32_g32"):
             line = self.problem("bench", argument, "--step", code=2)
             self.assertIn("it takes neither specs nor tensors", line)
-        for name, why in (("mixtral", "experts"), ("deepseek_v3", "latent attention"),
+        for name, why in (("mixtral", "needs a GPU"), ("qwen2_moe", "shared experts"),
+                          ("deepseek_v3", "latent attention"),
                           ("olmo2", "after its halves"), ("gpt2", "RMSNorms")):
             with self.subTest(name):
                 path = ROOT / f"tests/models/configs/{name}.json"
