@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "few_experts/config.h"
+#include "generator/ceil_div.h"
 #include "generator/families/all.h"
 #include "generator/families/configuration.h"
 #include "generator/families/experts/experts_family.h"
