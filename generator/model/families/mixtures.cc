@@ -36,8 +36,9 @@ LinearRows gpt_oss_experts() {
   LinearRow gate_up =
       expert("mlp.experts.gate_up_proj", "2 * inner", "hidden", Role::kGateUp, "true");
   gate_up.order = RowOrder::kByPairs;
-  return {small("mlp.router", "experts"), gate_up,
-          expert("mlp.experts.down_proj", "hidden", "inner", Role::kDown, "true")};
+  LinearRow router = small("mlp.router", "experts");
+  router.bias = "true";
+  return {router, gate_up, expert("mlp.experts.down_proj", "hidden", "inner", Role::kDown, "true")};
 }
 
 LinearRows granite_experts() {

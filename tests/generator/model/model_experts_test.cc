@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "heddle/inspect/plan.h"
 #include "heddle/model_size.h"
@@ -129,6 +130,20 @@ TEST(ModelExperts, EveryFamilyHasItsActivation) {
       EXPECT_EQ(layer.k, shape.k) << one.config;
       EXPECT_EQ(layer.matrices, own.shape.experts) << one.config;
     }
+  }
+}
+
+// What a router's kernel adds to its products.
+TEST(ModelExperts, RoutersHaveTheBiasOfTheirModel) {
+  for (const auto& [name, has_bias] : {std::pair("gpt_oss", true), std::pair("qwen3_moe", false)}) {
+    const Model model = experts_model(experts_config(name), true);
+    const std::int64_t experts = moe_of(model, expert_layers(model, true).at(0)).shape.experts;
+    const auto router =
+        std::find_if(model.kernels.begin(), model.kernels.end(), [&](const ModelKernel& kernel) {
+          return kernel.spec.op() == Op::kGemm && kernel.spec.gemm().shape.n == experts;
+        });
+    ASSERT_NE(router, model.kernels.end()) << name;
+    EXPECT_EQ(router->spec.gemm().epilogue.bias, has_bias) << name;
   }
 }
 
