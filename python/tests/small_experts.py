@@ -1,6 +1,7 @@
 """Checkpoints of small models of experts, with the names and forms of published ones."""
 
 import pytest
+import small_models
 from small_models import FORMATS, linears, mxfp4, save, torch, transformers
 
 NAMES = {"mixtral": ("block_sparse_moe", ("w1", "w3"), "w2"),
@@ -90,3 +91,13 @@ def tokens(model, sequences, columns, least=0.02):
         if gap(model, ids) > least:
             return ids
     pytest.fail("no tokens whose choices are far enough apart")
+
+
+def close(found, expected, tolerance=8e-3):
+    """A weight of a choice has the errors of logits some times as large."""
+    small_models.close(found, expected, tolerance)
+
+
+def load(folder, **more):
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, **{"dtype": torch.float16, **more})

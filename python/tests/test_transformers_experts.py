@@ -9,8 +9,8 @@ import subprocess
 import pytest
 import small_experts
 import small_models
-from small_experts import pair, tokens
-from small_models import torch, transformers
+from small_experts import close, load, pair, tokens
+from small_models import torch
 
 pytestmark = pytest.mark.usefixtures("on_the_host", "hx")
 
@@ -18,11 +18,6 @@ EVERY = [("mixtral", "awq"), ("mixtral", "fp8"), ("mixtral", "compressed-tensors
          ("qwen3_moe", "gptq"), ("qwen3_moe", "nvfp4"), ("gpt_oss", "mxfp4")]
 ONE = [("mixtral", "awq"), ("qwen3_moe", "awq"), ("gpt_oss", "mxfp4")]
 PROMPT, COLUMNS = 9, 15
-
-
-def close(found, expected, tolerance=8e-3):
-    """A weight of a choice has the errors of logits some times as large."""
-    small_models.close(found, expected, tolerance)
 
 
 @pytest.fixture
@@ -40,11 +35,6 @@ def launches():
 
     with Calls():
         yield noted
-
-
-def load(folder, **more):
-    return transformers.AutoModelForCausalLM.from_pretrained(
-        folder, **{"dtype": torch.float16, **more})
 
 
 @pytest.mark.parametrize(("model_type", "name"), EVERY)
@@ -289,183 +279,3 @@ def test_sinks_that_were_replaced_count(hx, tmp_path):
         for layer in each.model.layers:
             layer.self_attn.sinks.data.fill_(4)
     assert torch.equal(ours.generate(ids, **given), model.generate(ids, **given))
-
-
-@pytest.mark.parametrize("mode", [torch.inference_mode, torch.enable_grad])
-def test_prompts_in_another_mode_than_the_first(hx, tmp_path, mode):
-    """Memory that stays is made for all of them, and wants no gradients."""
-    model, ours = pair(tmp_path, "gpt_oss", "mxfp4")
-    hx.compile(ours, kv="fp16")
-    for name, parameter in ours.named_parameters():
-        parameter.requires_grad_(name.endswith("sinks"))  # only read, into memory of Heddle's own
-    ids = tokens(model, 2, PROMPT)
-    expected = model(ids).logits
-    given = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
-    wanted = model.generate(ids, **given)
-    with mode():
-        cache = hx.HeddleCache(ours, 2, 16, "fp16")
-        close(ours(ids, past_key_values=cache).logits, expected)
-        assert torch.equal(ours.generate(ids, **given), wanted)
-    for grad in (torch.no_grad, torch.enable_grad):
-        cache.reset()
-        with grad():
-            close(ours(ids, past_key_values=cache).logits, expected)
-            assert torch.equal(ours.generate(ids, **given), wanted)
-    assert not any(layer.sinks.requires_grad for layer in cache.decoder.layers)
-
-
-@pytest.mark.parametrize("window", [0, 5])
-@pytest.mark.parametrize("padded", [False, True])
-def test_prompts_with_sinks(padded, window):
-    from heddle.transformers._prefill import attend_prompt
-
-    torch.manual_seed(3)
-    tokens, heads, group, dim = 12, 6, 3, 40
-    q, k, v = (torch.randn(2, tokens, n, dim).half() for n in (heads, heads // group,
-                                                              heads // group))
-    sinks = torch.randn(heads) * 3
-    lengths = torch.tensor([7, tokens])
-    spec = {"scale_dim": dim, "window": window, "softcap": 0}
-    found = attend_prompt(q, k, v, lengths if padded else None, spec, sinks)
-    q, k, v = (t.float().transpose(1, 2) for t in (q, k, v))
-    k, v = (t.repeat_interleave(group, 1) for t in (k, v))
-    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
-    hidden = (distance < 0) | (distance >= (window or tokens))
-    hidden = hidden.expand(2, 1, -1, -1).clone()
-    if padded:
-        hidden[0, :, :, :5] = True
-    logits = (q @ k.mT / dim ** 0.5).masked_fill(hidden, float("-inf"))
-    logits = torch.cat([logits, sinks[None, :, None, None].expand(2, -1, tokens, -1)], -1)
-    wanted = (logits.softmax(-1)[..., :tokens] @ v).transpose(1, 2)
-    close(found[1], wanted[1], 1e-3)
-    close(found[0, 5:], wanted[0, 5:], 1e-3)
-
-
-def test_torch_compile_of_experts(tmp_path):
-    _, ours = pair(tmp_path, "qwen3_moe", "awq")
-    block = ours.model.layers[0].mlp
-    x = torch.randn(2, 3, 256).half()
-    compiled = torch.compile(block, fullgraph=True, backend="eager")
-    assert torch.equal(compiled(x), block(x))
-
-
-def change_choice(block):
-    block.gate.norm_topk_prob = not block.gate.norm_topk_prob
-
-
-def hook(name):
-    def change(block):
-        module = block.get_submodule(name)
-        module.register_forward_hook(lambda _module, _given, made: made)
-    return change
-
-
-def own_forward(name):
-    def change(block):
-        module = block.get_submodule(name)
-        module.forward = type(module).forward.__get__(module)
-    return change
-
-
-@pytest.mark.parametrize("change", [
-    change_choice, *(make(name) for make in (hook, own_forward) for name in ("", "gate", "experts"))
-])
-def test_steps_are_captured_anew_for_other_launches(hx, tmp_path, change):
-    model, ours = pair(tmp_path, "qwen3_moe", "awq")
-    hx.compile(ours, kv="fp16")
-    ids = tokens(model, 2, PROMPT)
-    given = {"max_new_tokens": 2, "do_sample": False, "pad_token_id": 0}
-
-    def captured():
-        ours.generate(ids, **given)
-        return next(iter(ours.__dict__["_heddle_steps"][2].graphs.values()))
-
-    first = captured()
-    assert captured() is first
-    change(ours.model.layers[1].mlp)
-    second = captured()
-    assert second is not first
-    assert captured() is second
-
-
-@pytest.mark.parametrize("make", ["deepcopy", "pickle"])
-def test_a_copy_of_a_model_of_experts_generates(hx, tmp_path, make):
-    import copy
-    import pickle
-
-    model, ours = pair(tmp_path, "gpt_oss", "mxfp4")
-    hx.compile(ours, kv="fp16")
-    ids = tokens(model, 2, PROMPT)
-    given = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
-    expected = ours.generate(ids, **given)
-    twin = copy.deepcopy(ours) if make == "deepcopy" else pickle.loads(pickle.dumps(ours))
-    assert torch.equal(twin.generate(ids, **given), expected)
-
-
-@pytest.mark.parametrize("model_type", ["mixtral", "qwen3_moe", "gpt_oss"])
-def test_experts_that_no_cache_serves(heddle, hx, model_type):
-    model = small_models.plain(model_type).half()
-    with pytest.raises(heddle.UnsupportedError, match=r"its \w+Experts are not Heddle's"):
-        hx.HeddleCache(model, 1, 16, "fp16")
-
-
-def change_config(**fields):
-    def change(folder):
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps({**config, **fields}))
-    return change
-
-
-def test_columns_out_of_order_are_refused(heddle, monkeypatch, tmp_path):
-    import functools
-
-    make, config = small_models.FORMATS["gptq-act-order"]
-    monkeypatch.setitem(small_models.FORMATS, "gptq-act-order",
-                        (functools.partial(make, seed=3), config))
-    with pytest.raises(heddle.UnsupportedError, match=r"experts\.down_proj: .*act-order"):
-        pair(tmp_path, "mixtral", "gptq-act-order")
-
-
-def test_experts_that_are_refused(heddle, hx, tmp_path, monkeypatch):
-    """By name, before anything is packed."""
-    monkeypatch.setattr(hx._quantizer, "fill", None)
-    monkeypatch.setitem(small_models.MODELS, "llama4_text", {})
-    given = {"quantization_config": hx.HeddleConfig(bits=4, group_size=64)}
-    model = small_models.plain("llama4_text", num_local_experts=4, num_experts_per_tok=1,
-                               interleave_moe_layer_step=1).half()
-    model.save_pretrained(tmp_path / "llama4")
-    with pytest.raises(heddle.UnsupportedError, match=r"experts, a Llama4TextExperts: .*ids"):
-        load(tmp_path / "llama4", **given)
-
-    def refused(words):
-        with pytest.raises(heddle.UnsupportedError, match=words):
-            load(tmp_path / "mixtral")
-
-    experts = type(small_models.plain("mixtral").model.layers[0].mlp.experts)
-    small_experts.write(small_models.plain("mixtral"), tmp_path / "mixtral", "awq")
-    with monkeypatch.context() as patch:
-        patch.setattr(experts, "_apply_gate", lambda _self, x: x[:, :1] * x[:, 1:])
-        refused("MixtralExperts: its activation is not silu")
-    with monkeypatch.context() as patch:
-        biased = small_models.plain("gpt_oss")
-        small_experts.write(biased, tmp_path / "gpt_oss", "mxfp4")
-        none = property(lambda _self: False, lambda _self, _value: None)
-        patch.setattr(type(biased.model.layers[0].mlp.experts), "has_bias", none, raising=False)
-        with pytest.raises(heddle.UnsupportedError, match="GptOssExperts: it has biases False, and"
-                           " the checkpoint was read as True"):
-            load(tmp_path / "gpt_oss")
-    tensors = small_models.safetensors.torch.load_file(tmp_path / "mixtral/model.safetensors")
-    path = tmp_path / "mixtral/model.safetensors"
-
-    def save(more, less):
-        kept = {key: value for key, value in tensors.items() if less not in key}
-        small_models.safetensors.torch.save_file({**kept, **more}, path, {"format": "pt"})
-
-    router = "model.layers.1.block_sparse_moe.gate"
-    made, _ = small_models.awq(tensors[router + ".weight"].float())
-    save({f"{router}.{part}": tensor.contiguous() for part, tensor in made.items()}, router)
-    refused("layers.1.mlp.gate: this MixtralTopKRouter is quantised or packed")
-    save({}, router)
-    refused("does not have model.layers.1.mlp.gate.weight")
-    save({}, "layers.1.block_sparse_moe.experts")
-    refused(r"layers\.1\.\S*experts")
