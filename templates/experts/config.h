@@ -33,7 +33,7 @@ struct ExpertLayer {
   i64 down_bytes;
   RouterConfig router;
 
-  HEDDLE_BOTH constexpr int phases() const { return router.chooses() ? 5 : 4; }
+  HEDDLE_BOTH constexpr int phases() const { return router.phases() + 4; }
   // The phase of a launch: they are 0 to phases() - 1.
   HEDDLE_BOTH constexpr MoePhase phase(int launch) const {
     return static_cast<MoePhase>(router.chooses() ? launch : launch + 1);

@@ -9,9 +9,9 @@
 
 namespace heddle {
 
-// Every thread calls it first. kDown and kSum wait themselves. Kernels without kRoute have the
-// choices in its place, of the caller or of kChoose; theirs may call the two functions of kGateUp
-// later.
+// Every thread calls it first. kDown and kSum wait themselves. Kernels without kRoute read the
+// choices in its place, of the caller or of kChoose; their kGateUp waits and lets the next launch
+// start itself, in this order.
 __device__ __forceinline__ void begin_phase(MoePhase phase) {
   if (phase == MoePhase::kGateUp) {
     wait_for_predecessor();

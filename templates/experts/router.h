@@ -26,6 +26,7 @@ struct RouterConfig {
   static constexpr int kMostGroups = 32;  // a lane has one
 
   HEDDLE_BOTH constexpr bool chooses() const { return scores != RouterScores::kNone; }
+  HEDDLE_BOTH constexpr int phases() const { return chooses() ? 1 : 0; }  // kChoose
   // Whether experts are chosen by their scores, and not as well by the logits themselves.
   HEDDLE_BOTH constexpr bool compares_scores() const {
     return correction_bias || (groups > 1 && group_score == GroupScore::kTopTwo);

@@ -113,6 +113,14 @@ struct FewAdder {
     mbarrier_arrive(memory.free_barrier(slot));
     return added;
   }
+  // By one lane, ahead of a barrier of the block: the barriers of the slots.
+  static __device__ __forceinline__ void init_slots(const typename Product::Memory& memory) {
+#pragma unroll
+    for (int slot = 0; slot < Product::kSlots; ++slot) {
+      mbarrier_init(memory.full_barrier(slot), 32 * Product::kParts);
+      mbarrier_init(memory.free_barrier(slot), 32 * kReaders);
+    }
+  }
   // Whether the warp has the totals of the unit's row blocks.
   __device__ __forceinline__ bool has_totals_of(const Units& unit) const {
     if constexpr (!Product::kHasTotals) return true;

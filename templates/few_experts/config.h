@@ -46,14 +46,13 @@ struct FewExpertsConfig {
     return assignments < layer.local_experts ? assignments : layer.local_experts;
   }
 
-  HEDDLE_BOTH constexpr int phases() const { return router_phases() + 2; }
+  HEDDLE_BOTH constexpr int phases() const { return layer.router.phases() + 2; }
   // The phase of a launch: they are 0 to phases() - 1.
   HEDDLE_BOTH constexpr MoePhase phase(int launch) const {
-    return launch < router_phases()    ? MoePhase::kChoose
-           : launch == router_phases() ? MoePhase::kGateUp
-                                       : MoePhase::kDown;
+    return launch < layer.router.phases()    ? MoePhase::kChoose
+           : launch == layer.router.phases() ? MoePhase::kGateUp
+                                             : MoePhase::kDown;
   }
-  HEDDLE_BOTH constexpr int router_phases() const { return layer.router.chooses() ? 1 : 0; }
 
   // What the first product gives the second one: of each assignment a row of 16 bits, as many
   // columns as whole chunks have. They lie behind what the router has in the workspace.

@@ -59,7 +59,7 @@ struct FewExpertsLaunch {
     FewWarp<Product> multiplier(memory, layer.gate_up, warp, lane);
     init(multiplier);
     choices.clear();
-    clear_columns();
+    clear_columns<Product, Product::kTokens, kXBytes>(memory);
     block_barrier();
     wait_for_predecessor();
     launch_dependents();
@@ -107,11 +107,7 @@ struct FewExpertsLaunch {
     if (warp < kWarps) return multiplier.ring.init();
     if (warp > kWarps || !elect_one()) return;
     mbarrier_init(memory.token_barrier(), 1);
-#pragma unroll
-    for (int slot = 0; slot < Product::kSlots; ++slot) {
-      mbarrier_init(memory.full_barrier(slot), 32 * Product::kParts);
-      mbarrier_init(memory.free_barrier(slot), 32 * FewAdder<Product>::kReaders);
-    }
+    FewAdder<Product>::init_slots(memory);
     mbarrier_init_fence();
   }
 
@@ -124,17 +120,6 @@ struct FewExpertsLaunch {
     if (lane < layer.tokens) {
       bulk_copy(memory.token_row(lane), layer.x + static_cast<i64>(lane) * kXBytes, kXBytes,
                 memory.token_barrier());
-    }
-  }
-  // Columns beyond the last one meet weights that are zero, but must be numbers.
-  __device__ __forceinline__ void clear_columns() const {
-    constexpr int kVectors = (2 * Chunk::kColumns * Product::kStream.shape.chunks - kXBytes) / 16;
-    if constexpr (kVectors > 0) {
-      for (int i = static_cast<int>(threadIdx.x); i < Product::kTokens * kVectors;
-           i += Product::kThreads) {
-        store_shared_16(memory.token_row(i / kVectors) + kXBytes + 16 * (i % kVectors),
-                        {0, 0, 0, 0});
-      }
     }
   }
 };

@@ -8,6 +8,19 @@
 
 namespace heddle {
 
+// By all threads of the block, ahead of a barrier of it: in kRows rows of tokens the columns behind
+// the kRowBytes that are copied. They meet weights that are zero, but must be numbers.
+template <class Product, int kRows, int kRowBytes>
+__device__ __forceinline__ void clear_columns(const typename Product::Memory& memory) {
+  constexpr int kVectors = (2 * Chunk::kColumns * Product::kStream.shape.chunks - kRowBytes) / 16;
+  if constexpr (kVectors > 0) {
+    for (int i = static_cast<int>(threadIdx.x); i < kRows * kVectors; i += Product::kThreads) {
+      store_shared_16(memory.token_row(i / kVectors) + kRowBytes + 16 * (i % kVectors),
+                      {0, 0, 0, 0});
+    }
+  }
+}
+
 // Fragments of tokens that lie in shared memory as rows.
 template <class Product>
 struct FewTokens {

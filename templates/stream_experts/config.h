@@ -47,15 +47,14 @@ struct StreamExpertsConfig {
   HEDDLE_BOTH constexpr int adders() const { return max_of(adders(gate_up), adders(down)); }
   HEDDLE_BOTH constexpr int threads() const { return 32 * (warps() + adders() + 1); }
 
-  HEDDLE_BOTH constexpr int phases() const { return router_phases() + 3; }
+  HEDDLE_BOTH constexpr int phases() const { return layer.router.phases() + 3; }
   // The phase of a launch: they are 0 to phases() - 1.
   HEDDLE_BOTH constexpr MoePhase phase(int launch) const {
-    return launch < router_phases()        ? MoePhase::kChoose
-           : launch == router_phases()     ? MoePhase::kGateUp
-           : launch == router_phases() + 1 ? MoePhase::kDown
-                                           : MoePhase::kSum;
+    return launch < layer.router.phases()        ? MoePhase::kChoose
+           : launch == layer.router.phases()     ? MoePhase::kGateUp
+           : launch == layer.router.phases() + 1 ? MoePhase::kDown
+                                                 : MoePhase::kSum;
   }
-  HEDDLE_BOTH constexpr int router_phases() const { return layer.router.chooses() ? 1 : 0; }
 
   // The workspace, behind what the router has there: what the first product gives the second one,
   // [assignments][intermediate] of 16 bits; what the second one gives the sum,

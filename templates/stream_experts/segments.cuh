@@ -168,18 +168,6 @@ struct SegmentRows {
     }
   }
 
-  // Columns beyond the last one meet weights that are zero, but must be numbers.
-  __device__ __forceinline__ void clear_columns() const {
-    constexpr int kVectors = (2 * Chunk::kColumns * Product::kStream.shape.chunks - kRowBytes) / 16;
-    if constexpr (kVectors > 0) {
-      constexpr int kRows = Product::kBuffers * Product::kTokens;
-      for (int i = static_cast<int>(threadIdx.x); i < kRows * kVectors; i += Product::kThreads) {
-        store_shared_16(memory.token_row(i / kVectors) + kRowBytes + 16 * (i % kVectors),
-                        {0, 0, 0, 0});
-      }
-    }
-  }
-
  private:
   __device__ __forceinline__ const u8* source(int assignment) const {
     if constexpr (Product::kIsDown) {

@@ -6,11 +6,10 @@
 // with more rows than a tile has once for each tile. Operations: decoding, which depends on the
 // tiles and not on their rows, as in stream/stream.cuh.
 //
-// Budget of a 4-bit chunk, 1056 bytes: as there 240 issue slots of an SM of an H200. In INT4 with
-// groups of 128 some 120 instructions are issued for a chunk and a tile of 8 rows, in MXFP4 143, so
-// that the warps' 2.8 instructions a clock, not the memory, set the pace of the latter. Shared
-// memory: rings of two stages and more, and the rows of a tile, 2 * rows * K bytes, or those of
-// two.
+// Budget of a 4-bit chunk, 1056 bytes: as there 240 issue slots of an SM of an H200. The loop of
+// MXFP4 in BF16 has 143 instructions for a chunk and a tile of 8 rows (cuobjdump -sass), so that
+// the warps that issue them set its pace, not the memory. Shared memory: rings of two stages and
+// more, and the rows of a tile, 2 * rows * K bytes, or those of two.
 //
 // Work. All row blocks of all tiles are one list, of which a thread block has a run: equally many
 // as another, or one more. What it has of a tile is a segment, of which most blocks have one or
@@ -63,7 +62,7 @@ struct SegmentLaunch {
     const SegmentRows<Product> rows{memory, layer, lane};
     const SegmentChoices<Product> choices{memory, layer};
     if (warp == kCopier && elect_one()) init(rows);
-    rows.clear_columns();
+    clear_columns<Product, Product::kBuffers * Product::kTokens, 2 * Product::kColumns>(memory);
     choices.clear();
     block_barrier();
     if constexpr (!Product::kIsDown) {
@@ -95,11 +94,7 @@ struct SegmentLaunch {
  private:
   __device__ __forceinline__ void init(const SegmentRows<Product>& rows) const {
     rows.init();
-#pragma unroll
-    for (int slot = 0; slot < Product::kSlots; ++slot) {
-      mbarrier_init(memory.full_barrier(slot), 32 * Product::kParts);
-      mbarrier_init(memory.free_barrier(slot), 32 * FewAdder<Product>::kReaders);
-    }
+    FewAdder<Product>::init_slots(memory);
     mbarrier_init_fence();
   }
 

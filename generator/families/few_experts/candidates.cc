@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
 #include "few_experts/config.h"
 #include "generator/families/configuration.h"
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/experts/products.h"
+#include "generator/families/fastest.h"
 #include "generator/families/few_experts/cost.h"
-#include "generator/families/gemm_config.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/stream/product.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream/warps.h"
 #include "generator/operations/moe/moe.h"
@@ -23,7 +23,7 @@ namespace {
 using device::FewExpertsConfig;
 using device::StreamConfig;
 
-constexpr std::ptrdiff_t kMostWays = 2;  // of a product, with the same split of K
+constexpr std::size_t kMostWays = 2;  // of a product, with the same split of K
 constexpr int kMostSplitK = 2;
 constexpr int kFewestStages = 2;
 // Bytes on their way for an SM. The memory's latency takes half as many, but few experts have so
@@ -59,18 +59,10 @@ class Candidates {
 
  private:
   StreamConfig base(const ExpertGemm& gemm) const {
-    const auto tokens = static_cast<int>(ceil_div(tokens_.max, kTokenTile)) * kTokenTile;
-    StreamConfig c{};
-    c.weights = packed_weights(gemm.spec, gemm.layout);
-    c.shape = weight_shape(gemm.spec, gemm.layout);
-    c.scaling.mode = scale_mode_of_entries(gemm.spec, gemm.layout, tokens);
-    c.epilogue = epilogue_of(gemm.spec);
-    c.token_values = device::TokenValues::kHalves;
-    c.tokens = tokens_.max < kTokenTile ? static_cast<int>(tokens_.max) : tokens;
-    c.split_k = 1;
-    c.cluster = 1;
-    c.workers = plan_.target.sm_count;
-    return c;
+    const auto most = static_cast<int>(tokens_.max);
+    const int tokens =
+        most < kTokenTile ? most : static_cast<int>(ceil_div(most, kTokenTile)) * kTokenTile;
+    return stream_product(gemm.spec, gemm.layout, tokens, plan_.target.sm_count);
   }
 
   // The ways to share a product among so many warps that are predicted fastest, of each split of K.
@@ -80,12 +72,10 @@ class Candidates {
     for (c.split_k = 1; c.split_k <= (is_down ? kMostSplitK : 1); c.split_k *= 2) {
       if (!settle_blocks(is_down, c)) continue;
       const std::vector<FewWay> ways = ways_of_split(gemm, c, warps, is_down);
-      const auto count = std::min(kMostWays, std::ssize(ways));
-      best.insert(best.end(), ways.begin(), ways.begin() + count);
+      best.insert(best.end(), ways.begin(), ways.end());
     }
     return best;
   }
-  // All of them, the fastest first.
   std::vector<FewWay> ways_of_split(const ExpertGemm& gemm, StreamConfig c, int warps,
                                     bool is_down) const {
     const FewLoad load = load_of(plan_, tokens_.max);
@@ -101,12 +91,7 @@ class Candidates {
         ways.emplace_back(few_product_us(gemm, way, is_down, false, load, costs_), way);
       }
     }
-    std::stable_sort(ways.begin(), ways.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<FewWay> sorted;
-    sorted.reserve(ways.size());
-    for (const auto& [us, way] : ways) sorted.push_back(way);
-    return sorted;
+    return fastest(std::move(ways), kMostWays);
   }
 
   // One block for each SM, in clusters of two as many as SMs pair up; none of the second product

@@ -11,10 +11,9 @@
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/few_experts/candidates.h"
 #include "generator/families/few_experts/cost.h"
-#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
-#include "generator/families/stream/product_text.h"
+#include "generator/families/stream/product.h"
 #include "generator/families/stream/shape.h"
 
 namespace heddle {

@@ -1,10 +1,29 @@
-#include "generator/families/stream/product_text.h"
+#include "generator/families/stream/product.h"
 
 #include <fmt/format.h>
 
+#include "generator/ceil_div.h"
 #include "generator/families/gemm_config.h"
+#include "generator/families/scale_mode.h"
+#include "generator/families/stream/shape.h"
 
 namespace heddle {
+
+device::StreamConfig stream_product(const GemmSpec& spec, const WeightLayout& layout, int tokens,
+                                    int sms) {
+  device::StreamConfig c{};
+  c.weights = packed_weights(spec, layout);
+  c.shape = weight_shape(spec, layout);
+  c.scaling.mode = scale_mode_of_entries(
+      spec, layout, static_cast<int>(ceil_div(tokens, kTokenTile)) * kTokenTile);
+  c.epilogue = epilogue_of(spec);
+  c.token_values = device::TokenValues::kHalves;
+  c.tokens = tokens;
+  c.split_k = 1;
+  c.cluster = 1;
+  c.workers = sms;
+  return c;
+}
 
 std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec) {
   std::string text = fmt::format(

@@ -1,12 +1,19 @@
-// A stream as one of the products of another family's kernel.
-#ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_PRODUCT_TEXT_H_
-#define HEDDLE_GENERATOR_FAMILIES_STREAM_PRODUCT_TEXT_H_
+// A stream of 16-bit tokens as one of the products of another family's kernel.
+#ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_PRODUCT_H_
+#define HEDDLE_GENERATOR_FAMILIES_STREAM_PRODUCT_H_
 
 #include <string>
 
 #include "heddle/spec.h"
+#include "heddle/weights.h"
+#include "stream/config.h"
 
 namespace heddle {
+
+// What follows from the product and its number of tokens, with a thread block for each of `sms`
+// multiprocessors, none of which share K. Warps, stages and shared memory are not settled.
+device::StreamConfig stream_product(const GemmSpec& spec, const WeightLayout& layout, int tokens,
+                                    int sms);
 
 // A struct that is the product's configuration, the StreamConfig that is member `member` of Config,
 // and has the classes that a stream's kernel names.
@@ -14,4 +21,4 @@ std::string stream_product_text(const char* name, const char* member, const Gemm
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_PRODUCT_TEXT_H_
+#endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_PRODUCT_H_

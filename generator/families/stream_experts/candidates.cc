@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
 #include "generator/families/configuration.h"
 #include "generator/families/experts/experts_family.h"
 #include "generator/families/experts/products.h"
-#include "generator/families/gemm_config.h"
+#include "generator/families/fastest.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/stream/product.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream/warps.h"
 #include "generator/families/stream_experts/cost.h"
@@ -23,7 +23,7 @@ using device::SegmentShares;
 using device::StreamConfig;
 using device::StreamExpertsConfig;
 
-constexpr std::ptrdiff_t kMostWays = 3;  // of a product
+constexpr std::size_t kMostWays = 3;  // of a product
 constexpr int kFewestStages = 2;
 // Bytes of an SM's rings, as few_experts has them, where two stages do not take more. A second
 // buffer of rows is made if it leaves as many as cover the latency of the memory.
@@ -80,15 +80,7 @@ class Candidates {
   std::vector<Way> ways(const ExpertGemm& gemm, int rows, int warps) const {
     Way way{};
     StreamConfig& c = way.stream;
-    c.weights = packed_weights(gemm.spec, gemm.layout);
-    c.shape = weight_shape(gemm.spec, gemm.layout);
-    c.scaling.mode = scale_mode_of_entries(gemm.spec, gemm.layout, rows);
-    c.epilogue = epilogue_of(gemm.spec);
-    c.token_values = device::TokenValues::kHalves;
-    c.tokens = rows;
-    c.split_k = 1;
-    c.cluster = 1;
-    c.workers = plan_.target.sm_count;
+    c = stream_product(gemm.spec, gemm.layout, rows, plan_.target.sm_count);
     c.least_shared_bytes = shared_bytes_of_own_sm(plan_.target);
     const double tiles = expert_load(plan_.spec.moe(), tokens_.max, rows).tiles;
     std::vector<std::pair<double, Way>> timed;
@@ -103,13 +95,7 @@ class Candidates {
         if (way.shares.buffers > 1) break;
       }
     }
-    std::stable_sort(timed.begin(), timed.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Way> best;
-    for (std::ptrdiff_t i = 0; i < std::min(kMostWays, std::ssize(timed)); ++i) {
-      best.push_back(timed[static_cast<std::size_t>(i)].second);
-    }
-    return best;
+    return fastest(std::move(timed), kMostWays);
   }
 
   // Buffers of rows and stages of the rings, as many of both as have room; false if not even few
