@@ -46,6 +46,7 @@ std::string epilogue_name(const GemmSpec& spec) {
   if (spec.epilogue.activation != Activation::kNone) {
     name += fmt::format("_{}", to_string(spec.epilogue.activation));
   }
+  if (spec.epilogue.limit != 0) name += fmt::format("_limit{}", spec.epilogue.limit);
   if (spec.epilogue.residual) name += "_residual";
   return name;
 }

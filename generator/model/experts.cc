@@ -15,19 +15,27 @@ namespace {
 constexpr double kClampFactor = 1.702;  // of Activation::kClampedSwiglu
 constexpr double kMostClampLimit = 65536;
 
-void set_clamped(const ModelExperts& experts, bool gated, MoeEpilogueSpec* epilogue,
-                 std::string* why) {
+// `activation`: the family's, of experts that clamp ahead of it.
+void set_clamped(const ModelExperts& experts, const std::string& activation,
+                 MoeEpilogueSpec* epilogue, std::string* why) {
   const double limit = experts.clamp_limit;
-  if (!gated) {
+  const bool is_whole = limit == std::floor(limit) && limit >= 1 && limit <= kMostClampLimit;
+  const bool is_plain = experts.clamp_factor == 0;
+  if (!epilogue->gated) {
     *why = "its experts clamp gates that they do not have";
-  } else if (experts.clamp_factor != kClampFactor || limit != std::floor(limit) || limit < 1 ||
-             limit > kMostClampLimit) {
+  } else if (is_plain && gate_activation(activation) != Activation::kSilu) {
+    *why = "kernels of experts clamp gates of silu, and the config's activation is \"" +
+           excerpt(activation) + '"';
+  } else if (!is_whole) {
+    *why = "kernels of experts clamp gates and ups to a whole number, but the config says " +
+           plain(limit);
+  } else if (!is_plain && experts.clamp_factor != kClampFactor) {
     *why =
-        "kernels of experts clamp gates and ups to a whole number and multiply gates by 1.702 "
-        "in their sigmoid, but the config says " +
-        plain(limit) + " and " + plain(experts.clamp_factor);
+        "kernels of experts that clamp multiply gates by 1.702 in their sigmoid, but the config "
+        "says " +
+        plain(experts.clamp_factor);
   }
-  epilogue->activation = Activation::kClampedSwiglu;
+  epilogue->activation = is_plain ? Activation::kSilu : Activation::kClampedSwiglu;
   epilogue->limit = why->empty() ? static_cast<int>(limit) : 0;
 }
 
@@ -77,7 +85,7 @@ MoeSpec moe_of_block(const Decoder& decoder, const DecodedBlock& block, std::str
   if (modules.first.empty() || modules.first.size() > 2 || modules.down.size() != 1) {
     *why = "its experts are not a first product and a second one";
   } else if (experts.clamp_limit != 0) {
-    set_clamped(experts, epilogue.gated, &epilogue, why);
+    set_clamped(experts, decoder.gate.activation, &epilogue, why);
   } else if (!experts.plain_gate) {
     *why = "its experts have more between their matrices than activation(gate) * up";
   } else if (const auto activation = gate_activation(decoder.gate.activation)) {

@@ -116,8 +116,9 @@ struct ExpertsRow {
   Expression hashed = "false";
   Expression routed = "false";        // whether these are all that the choice depends on
   Expression plain_gate = {};         // as FamilyRow's, of experts; empty: the same
-  Expression clamp_limit = "0";       // of gpt-oss's clamped SwiGLU; 0: it is none
-  Expression clamp_factor = "1.702";  // of gates in its sigmoid
+  Expression clamp_limit = "0";       // of gates and ups; 0: none
+  Expression clamp_factor = "1.702";  // of gates in the sigmoid of gpt-oss's clamped SwiGLU; 0: the
+                                      // activation is the family's
   Expression weighs_input = "false";  // routing weights multiply what experts take
   Expression plain_shared = "true";   // shared and routed experts are added as they are
 };

@@ -79,7 +79,8 @@ struct ModelExperts {
   bool routed = false;
   // Between an expert's matrices there is activation(gate) * up, or activation(up), and no more.
   bool plain_gate = true;
-  // Not 0: there is gpt-oss's clamped SwiGLU with this limit, and this factor in its sigmoid.
+  // Not 0: gates are at most this, and ups at most this far from 0. Then the factor, if it is not 0,
+  // is that of gates in the sigmoid of gpt-oss's clamped SwiGLU, which is the activation.
   double clamp_limit = 0;
   double clamp_factor = 0;
   bool weighs_input = false;  // routing weights multiply what an expert takes, not what it makes

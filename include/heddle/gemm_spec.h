@@ -12,8 +12,9 @@ namespace heddle {
 
 inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultMaxM] when absent
 
-// kRelu2: the square of kRelu. kClampedSwiglu, of gated epilogues only, is gpt-oss's: with
-// g = min(gate, limit) and u = clamp(up, -limit, limit) it is (u + 1) * g * sigmoid(1.702 * g).
+// kRelu2: the square of kRelu. A gated kSilu with a limit takes g = min(gate, limit) for the gate
+// and u = clamp(up, -limit, limit) for the up (DeepSeek V4). kClampedSwiglu, of gated epilogues
+// only, is gpt-oss's: (u + 1) * g * sigmoid(1.702 * g).
 enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu };
 // Which generation's instructions the kernel uses; with kAuto any that the target has.
 enum class Path {
@@ -52,7 +53,7 @@ struct EpilogueSpec {
   Activation activation = Activation::kNone;
   bool residual = false;  // of Y's shape, GemmSpec::residual_dtype()
   bool gated = false;     // N is a multiple of 16
-  int limit = 0;          // of kClampedSwiglu, where it is required
+  int limit = 0;          // kClampedSwiglu requires one, a gated kSilu may have one; 0: none
 };
 
 // How X of eight bits was quantised: a value is the code, less its row's zero point, times the

@@ -273,18 +273,19 @@ typedef struct heddle_moe_args {
   size_t struct_size;
   int64_t tokens;       /* in the range of shape.tokens; 0: nothing is launched */
   heddle_input x;       /* [tokens][hidden] of the activation's dtype */
-  heddle_input gate_up; /* packed weights of one local expert after the other, as of the gemms of
-                           heddle_moe_gemms(); read early, as is down */
+  heddle_input gate_up; /* packed weights of one local expert after the other, then of the shared
+                           ones, as of the gemms of heddle_moe_gemms(); read early, as is down */
   heddle_input down;
   heddle_input ids;          /* [tokens][top_k] int32: experts of the model; one that this device
                                 does not have adds nothing */
   heddle_input weights;      /* [tokens][top_k] FP32: of the router */
   heddle_output y;           /* as x; may be x or the residual */
-  heddle_input gate_up_bias; /* [local experts][rows of gate_up] of the activation's dtype, rows in
-                                the checkpoint's order */
-  heddle_input down_bias;    /* [local experts][hidden] */
+  heddle_input gate_up_bias; /* [experts with weights][rows of gate_up] of the activation's dtype,
+                                rows in the checkpoint's order */
+  heddle_input down_bias;    /* [experts with weights][hidden] */
   heddle_input residual;     /* as x */
   heddle_output workspace;   /* zeroed once before its first use */
+  heddle_input shared_gates; /* [tokens] FP32, with routing.shared_gate */
   /* With routing.scores, in place of ids and weights: */
   heddle_input logits;          /* [tokens][experts] of routing.logits_dtype */
   heddle_input correction_bias; /* [experts] FP32, as the spec says */

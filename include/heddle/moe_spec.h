@@ -24,6 +24,8 @@ struct MoeShape {
   // follow. Tokens have nothing from the others.
   std::int64_t first_expert = 0;
   std::int64_t local_experts = 0;
+  // Experts besides, which every token has; all of them are on this device.
+  std::int64_t shared_experts = 0;
 };
 
 // What an expert does between and behind its products: EpilogueSpec's activation, gated, limit.
@@ -78,7 +80,9 @@ enum class RoutingWeight {
 
 // Y[t] = residual[t] + sum over the top_k experts e of token t of
 // weight * down_e(activation(gate_up_e(X[t]))), with kInput
-// down_e(activation(gate_up_e(weight * X[t]))). An id that a token names twice counts twice.
+// down_e(activation(gate_up_e(weight * X[t]))); plus the same of the shared experts, whose weight
+// is 1, with shared_gate the sigmoid of the token's gate. An id that a token names twice counts
+// twice.
 // Products are rounded to the activation's dtype between the two; all else is FP32, and a token's
 // experts are added in an order that the kernel fixes.
 struct MoeSpec {
@@ -88,12 +92,14 @@ struct MoeSpec {
   DType activation = DType::kFp16;  // kFp16 or kBf16: X, Y, bias and residual
   RouterSpec router;
   RoutingWeight routing_weight = RoutingWeight::kOutput;
+  bool shared_gate = false;  // a launch takes a number for each token
   MoeEpilogueSpec epilogue;
 
-  // Of the weights that this device has.
+  // The model's that this device has, and with them the shared ones: whose weights a launch takes.
   std::int64_t local_experts() const noexcept {
     return shape.local_experts != 0 ? shape.local_experts : shape.experts - shape.first_expert;
   }
+  std::int64_t device_experts() const noexcept { return local_experts() + shape.shared_experts; }
 };
 
 // An expert's two products as gemms: what its weights are packed for. gate_up has bias, activation

@@ -201,11 +201,12 @@ using RowTransformKernel = HandleOf<Op::kRowTransform, RowTransformArgs>;
 
 // A layer of experts: MoeSpec has the formula. Everything happens on the device: a captured graph
 // serves every choice of experts for its number of tokens. Each aligned to 16 bytes, but ids,
-// weights, logits and what has a number for each expert to one element. Y may be X or the residual.
+// weights, logits and what has a number for each expert or token to one element. Y may be X or the residual.
 struct HEDDLE_EXPORT MoeArgs {
   DeviceInput x;  // [tokens][hidden] of the activation's dtype
-  // Packed weights of one local expert after the other, each as of a gemm of moe_gemms(). From
-  // sm_90 on they may be read before the kernels before this one in the stream have ended.
+  // Packed weights of one local expert after the other and then of the shared ones, each as of a
+  // gemm of moe_gemms(). From sm_90 on they may be read before the kernels before this one in the
+  // stream have ended.
   DeviceInput gate_up;
   DeviceInput down;
   // [tokens][top_k] int32, experts of the model; one that this device does not have adds nothing.
@@ -214,8 +215,8 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput weights;      // [tokens][top_k] FP32
   DeviceOutput y;           // as x; overwritten
   std::int64_t tokens = 0;  // in the range of shape.tokens; 0: nothing is launched
-  // [local_experts][rows of gate_up] and [local_experts][hidden] of the activation's dtype;
-  // required exactly with epilogue.bias. The rows are in the checkpoint's order.
+  // [experts][rows of gate_up] and [experts][hidden] of the activation's dtype, of the experts whose
+  // weights there are; required exactly with epilogue.bias. The rows are in the checkpoint's order.
   DeviceInput gate_up_bias;
   DeviceInput down_bias;
   DeviceInput residual;  // as x; required exactly with epilogue.residual
@@ -226,6 +227,7 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput logits;
   DeviceInput correction_bias;
   DeviceInput expert_scales;
+  DeviceInput shared_gates;  // [tokens] FP32; required exactly with routing.shared_gate
   // Optional, of a spec with logits: the ids and weights that this launch has found, as above.
   DeviceOutput chosen_ids;
   DeviceOutput chosen_weights;

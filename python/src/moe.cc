@@ -20,10 +20,10 @@ Launch check_moe(const MoeKernel& kernel, nb::handle x, nb::handle gate_up, nb::
                  nb::handle ids, nb::handle weights, nb::handle y, nb::handle gate_up_bias,
                  nb::handle down_bias, nb::handle residual, nb::handle workspace, Number tokens,
                  nb::handle logits, nb::handle correction_bias, nb::handle expert_scales,
-                 nb::handle chosen_ids, nb::handle chosen_weights) {
+                 nb::handle chosen_ids, nb::handle chosen_weights, nb::handle shared_gates) {
   const MoeSpec& spec = kernel.plan().spec.moe();
   const MoeGemms gemms = moe_gemms(spec);
-  const std::int64_t experts = spec.local_experts();
+  const std::int64_t experts = spec.device_experts();
   const Element in = element_of(spec.activation);
   const bool bias = spec.epilogue.bias;
   Arguments arguments(kernel.kernel());
@@ -65,6 +65,9 @@ Launch check_moe(const MoeKernel& kernel, nb::handle x, nb::handle gate_up, nb::
   args.correction_bias =
       of_experts(correction_bias, "correction_bias", spec.router.correction_bias);
   args.expert_scales = of_experts(expert_scales, "expert_scales", spec.router.expert_scales);
+  args.shared_gates = arguments.dense(
+      shared_gates,
+      {"shared_gates", Element::kFp32, {args.tokens}, spec.shared_gate, false, sizeof(float)});
   args.chosen_ids = chosen(chosen_ids, "chosen_ids", Element::kInt32);
   args.chosen_weights = chosen(chosen_weights, "chosen_weights", Element::kFp32);
   return make_launch(kernel, args, &arguments);
@@ -84,16 +87,17 @@ void bind_moe(nb::module_& m) {
       "object, gate_up_bias: object = None, down_bias: object = None, residual: object = None, "
       "workspace: object = None, tokens: int | None = None, logits: object = None, "
       "correction_bias: object = None, expert_scales: object = None, chosen_ids: object = None, "
-      "chosen_weights: object = None",
+      "chosen_weights: object = None, shared_gates: object = None",
       "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, but ids, "
-      "weights, logits and what has a number for each expert to one element.\n\n"
-      "x: [tokens, hidden] of activation.dtype. gate_up, down: [local experts, bytes] uint8, of "
-      "each what pack_weights() makes for the gemm that moe_gemms() tells. ids: [tokens, top_k] "
+      "weights, logits and what has a number for each expert or token to one element.\n\n"
+      "x: [tokens, hidden] of activation.dtype. gate_up, down: [experts, bytes] uint8, of each "
+      "local expert and then of each shared one what pack_weights() makes for the gemm that "
+      "moe_gemms() tells. ids: [tokens, top_k] "
       "int32, experts of the model; one that this device does not have adds nothing. weights: "
       "[tokens, top_k] float32, of the router. y: as x; it may be x or residual. gate_up_bias: "
-      "[local experts, N of gate_up] of activation.dtype; down_bias: [local experts, hidden]. "
+      "[experts, N of gate_up] of activation.dtype; down_bias: [experts, hidden]. "
       "residual: as x. workspace: zeroed memory of workspace_bytes(tokens). tokens: only where x "
-      "is a DeviceMemory.\n\n"
+      "is a DeviceMemory. shared_gates: [tokens] float32, with routing.shared_gate.\n\n"
       "With routing.scores in place of ids and weights logits: [tokens, experts] of "
       "routing.logits_dtype; correction_bias, expert_scales: [experts] float32, as the spec says. "
       "chosen_ids, chosen_weights: arrays for what became of ids and weights, if wanted.",
@@ -103,7 +107,8 @@ void bind_moe(nb::module_& m) {
       nb::arg("residual") = nb::none(), nb::arg("workspace") = nb::none(),
       nb::arg("tokens") = nb::none(), nb::arg("logits") = nb::none(),
       nb::arg("correction_bias") = nb::none(), nb::arg("expert_scales") = nb::none(),
-      nb::arg("chosen_ids") = nb::none(), nb::arg("chosen_weights") = nb::none());
+      nb::arg("chosen_ids") = nb::none(), nb::arg("chosen_weights") = nb::none(),
+      nb::arg("shared_gates") = nb::none());
   m.def(
       "moe_gemms",
       [](nb::handle spec) {

@@ -85,11 +85,12 @@ def gemm(x, weights, spec, bias=None, residual=None, pre_scale=None, permutation
 
 
 def moe(x, gate_up, down, ids, weights, spec, gate_up_bias=None, down_bias=None, residual=None,
-        logits=None, correction_bias=None, expert_scales=None):
+        logits=None, correction_bias=None, expert_scales=None, shared_gates=None):
     """One expert after the other, in FP32; between the products values have X's type."""
     given = fields(spec, "moe")
     shape, routing, epilogue = given["shape"], given["routing"], given["epilogue"]
     assert (routing["weight"], correction_bias, expert_scales) == ("output", None, None)
+    assert shared_gates is None
     if logits is not None:
         assert (routing["scores"], routing["groups"], ids, weights) == ("softmax", 1, None, None)
         assert logits.dtype == DTYPES[routing["logits_dtype"]]
@@ -117,9 +118,9 @@ def expert_activation(x, epilogue):
     if not epilogue.get("gated"):
         return ACTIVATIONS[epilogue["activation"]](x)
     gate, up = x.chunk(2, -1)
+    if limit := epilogue.get("limit", 0):
+        gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)
     if epilogue["activation"] == "clamped_swiglu":
-        gate, up = gate.clamp(max=epilogue["limit"]), up.clamp(-epilogue["limit"],
-                                                                epilogue["limit"])
         return (up + 1) * gate * torch.sigmoid(1.702 * gate)
     return ACTIVATIONS[epilogue["activation"]](gate) * up
 

@@ -184,10 +184,12 @@ def test_a_layer_of_experts(heddle, driver, runtime):
 
 def test_a_layer_that_chooses_experts(heddle, driver, runtime):
     spec = moe(routing={"scores": "sigmoid", "logits_dtype": "bf16", "correction_bias": True,
-                        "expert_scales": True})
+                        "expert_scales": True, "shared_gate": True},
+               shape={**moe()["shape"], "shared_experts": 1})
     kernel = runtime.kernel(spec)
     given = {
-        **memory_of_experts(heddle, kernel, spec, 8)[0],
+        **memory_of_experts(heddle, kernel, spec, 9)[0],
+        "shared_gates": DlpackArray((3,), "float32", pointer=0x58004),
         "logits": DlpackArray((3, 8), "bfloat16", pointer=0x30002),
         "correction_bias": DlpackArray((8,), "float32", pointer=0x40004),
         "expert_scales": DlpackArray((8,), "float32", pointer=0x50004),
@@ -202,6 +204,8 @@ def test_a_layer_that_chooses_experts(heddle, driver, runtime):
             ({"logits": None}, "launch.missing"),
             ({"correction_bias": None}, "launch.missing"),
             ({"expert_scales": None}, "launch.missing"),
+            ({"shared_gates": None}, "launch.missing"),
+            ({"shared_gates": DlpackArray((2,), "float32")}, "launch.shape"),
             ({"logits": DlpackArray((3, 8), "float32")}, "launch.dtype"),
             ({"logits": DlpackArray((3, 2), "bfloat16")}, "launch.shape"),
             ({"logits": DlpackArray((3, 8), "bfloat16", pointer=0x30001)}, "launch.misaligned"),

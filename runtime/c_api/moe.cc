@@ -29,6 +29,7 @@ MoeArgs to_cpp(const heddle_moe_args* args) {
   launch.down_bias = memory_of(given.down_bias);
   launch.residual = memory_of(given.residual);
   launch.workspace = memory_of(given.workspace);
+  launch.shared_gates = memory_of(given.shared_gates);
   launch.logits = memory_of(given.logits);
   launch.correction_bias = memory_of(given.correction_bias);
   launch.expert_scales = memory_of(given.expert_scales);

@@ -22,7 +22,8 @@ struct MoeBytes {
   std::size_t gate_up_bias;
   std::size_t down_bias;
   std::size_t logits;
-  std::size_t of_experts;  // a number for each
+  std::size_t of_experts;  // of the model, a number for each
+  std::size_t of_tokens;   // FP32 for each
 };
 
 const device::ExpertLayer& layer_of(const PlannedKernel& kernel) {
@@ -33,7 +34,7 @@ const device::ExpertLayer& layer_of(const PlannedKernel& kernel) {
 MoeBytes bytes_of_launch(const Plan& plan, std::int64_t tokens) {
   const MoeSpec& spec = plan.spec.moe();
   const device::ExpertLayer& layer = layer_of(plan.kernels.front());
-  const std::int64_t experts = layer.local_experts;
+  const std::int64_t experts = layer.experts();
   const std::int64_t element = bytes_of(spec.activation);
   const std::int64_t gate_up_rows = (spec.epilogue.gated ? 2 : 1) * spec.shape.intermediate;
   return {byte_count(tokens * spec.shape.hidden, element),
@@ -43,7 +44,8 @@ MoeBytes bytes_of_launch(const Plan& plan, std::int64_t tokens) {
           byte_count(experts * gate_up_rows, element),
           byte_count(experts * spec.shape.hidden, element),
           byte_count(tokens * spec.shape.experts, bytes_of(spec.router.logits)),
-          byte_count(spec.shape.experts, sizeof(float))};
+          byte_count(spec.shape.experts, sizeof(float)),
+          byte_count(tokens, sizeof(float))};
 }
 
 // Y may alias X or the residual exactly: both are consumed before the same elements of Y are
@@ -64,7 +66,8 @@ void refuse_overlaps(const MoeBytes& bytes, std::size_t workspace_bytes, const M
                 {"down_bias", args.down_bias, bytes.down_bias, false},
                 {"logits", args.logits, bytes.logits, false},
                 {"correction_bias", args.correction_bias, bytes.of_experts, false},
-                {"expert_scales", args.expert_scales, bytes.of_experts, false}};
+                {"expert_scales", args.expert_scales, bytes.of_experts, false},
+                {"shared_gates", args.shared_gates, bytes.of_tokens, false}};
   const struct {
     const char* name;
     MemoryRows memory;
@@ -95,6 +98,7 @@ void check_choice(const MoeSpec& spec, const MoeBytes& bytes, const MoeArgs& arg
                sizeof(float));
   check_wanted(args.expert_scales, router.expert_scales, bytes.of_experts, "expert_scales",
                sizeof(float));
+  check_wanted(args.shared_gates, spec.shared_gate, bytes.of_tokens, "shared_gates", sizeof(float));
   check_wanted(args.chosen_ids, chooses && args.chosen_ids.data != nullptr, bytes.choices,
                "chosen_ids", sizeof(std::int32_t));
   check_wanted(args.chosen_weights, chooses && args.chosen_weights.data != nullptr, bytes.choices,
@@ -144,6 +148,7 @@ MoeParameters moe_parameters(const MoeSpec& spec, const MoeArgs& args) noexcept 
           bytes(args.logits),
           floats(args.correction_bias),
           floats(args.expert_scales),
+          floats(args.shared_gates),
           integers(ids),
           floats(weights),
           static_cast<int>(args.tokens)};

@@ -16,15 +16,18 @@ HEDDLE_ENUM(MoePhase,
             kDown,    // the second product
             kSum);    // of a token's experts
 
-// An assignment is a token's choice of an expert; assignment i is choice i % top_k of token
-// i / top_k. A row is an assignment to an expert of this device; rows are sorted by expert, and of
-// an expert by assignment.
+// The experts of a device are local_experts from first_expert on, then the shared experts, which
+// every token takes. An assignment is a token's choice of an expert; assignment i is choice
+// i % choices() of token i / choices(). A row is an assignment to an expert of this device; rows are
+// sorted by expert, and of an expert by assignment.
 struct ExpertLayer {
   int hidden;
   int intermediate;
   int first_expert;
   int local_experts;
+  int shared_experts;
   int top_k;
+  bool shared_gate;   // the shared experts' weight is the sigmoid of a number of the token, else 1
   bool weighs_input;  // the routing weight multiplies the sums of the first product
   bool residual;
   bool gathers;       // the tokens of the rows are copied
@@ -39,15 +42,21 @@ struct ExpertLayer {
     return static_cast<MoePhase>(router.chooses() ? launch : launch + 1);
   }
 
-  HEDDLE_BOTH constexpr i64 assignments(i64 tokens) const { return tokens * top_k; }
+  HEDDLE_BOTH constexpr int experts() const { return local_experts + shared_experts; }
+  HEDDLE_BOTH constexpr int choices() const { return top_k + shared_experts; }
+  HEDDLE_BOTH constexpr i64 assignments(i64 tokens) const { return tokens * choices(); }
+  // What the router leaves in the workspace ends here.
+  HEDDLE_BOTH constexpr i64 router_end(i64 tokens) const {
+    return router.end_offset(tokens * top_k);
+  }
   // A router chooses no expert of a token twice; a caller may.
   HEDDLE_BOTH constexpr i64 most_rows(i64 tokens) const {
-    return tokens * (router.chooses() ? min_of(top_k, local_experts) : top_k);
+    return tokens * (shared_experts + (router.chooses() ? min_of(top_k, local_experts) : top_k));
   }
   // The most tiles that the rows of all experts can have: each expert has one that is not full.
   HEDDLE_BOTH constexpr i64 most_tiles(i64 tokens) const {
     const i64 rows = most_rows(tokens);
-    const i64 partly_full = local_experts + rows / tile_rows;
+    const i64 partly_full = experts() + rows / tile_rows;
     return rows < partly_full ? rows : partly_full;
   }
 
@@ -60,7 +69,7 @@ struct ExpertLayer {
   static constexpr int kListOffset = 16;
   HEDDLE_BOTH static constexpr i64 lines(i64 bytes) { return ceil_div(bytes, 128) * 128; }
   HEDDLE_BOTH constexpr i64 tiles_offset(i64 tokens) const {
-    return router.end_offset(assignments(tokens));
+    return router_end(tokens);
   }
   HEDDLE_BOTH constexpr i64 assignments_offset(i64 tokens) const {
     return tiles_offset(tokens) + lines(kListOffset + 16 * most_tiles(tokens));
@@ -86,17 +95,18 @@ struct ExpertLayer {
   // have 16 or 8 vectors of four on their way each.
   static constexpr int kSumGroup = 4 * 32;
   HEDDLE_BOTH constexpr int sum_groups(int threads) const {
-    return max_of(1, (threads <= 384 ? 16 : 8) / top_k);
+    return max_of(1, (threads <= 384 ? 16 : 8) / choices());
   }
   HEDDLE_BOTH constexpr int sum_columns(int threads) const {
     return kSumGroup * sum_groups(threads);
   }
 
-  // Shared memory of kRoute: assignments of each local expert, and what each warp has of one.
-  HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * (local_experts + 32); }
+  // Shared memory of kRoute: assignments of each expert, and what each warp has of one.
+  HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * (experts() + 32); }
 
-  HEDDLE_FIELDS(hidden, intermediate, first_expert, local_experts, top_k, weighs_input, residual,
-                gathers, tile_rows, gate_up_bytes, down_bytes, router)
+  HEDDLE_FIELDS(hidden, intermediate, first_expert, local_experts, shared_experts, top_k,
+                shared_gate, weighs_input, residual, gathers, tile_rows, gate_up_bytes, down_bytes,
+                router)
 };
 
 struct ExpertsConfig {

@@ -3,6 +3,7 @@
 // after the other from schedule/listed_tiles.cuh.
 #pragma once
 
+#include "experts/assignments.cuh"
 #include "experts/workspace.cuh"
 #include "steps/tile_epilogue.cuh"
 #include "tiles/multiply.cuh"
@@ -67,6 +68,8 @@ struct ExpertProduct {
   }
 
  private:
+  __device__ __forceinline__ Assignments<Config> assignments() const { return {layer}; }
+
   __device__ __forceinline__ void multiply(const GroupedPiece& piece) const {
     keep(piece);
     const int rows = piece.end_token - piece.first_token;
@@ -84,7 +87,7 @@ struct ExpertProduct {
       operands.table = shared + Config::value.table_offset();
       for (int i = threadIdx.x; i < Gemm::value.tile_m && i < rows; i += S::kThreads) {
         store_shared_4(operands.table + 4 * i,
-                       workspace.assignment_of(piece.first_token + i) / Config::value.layer.top_k);
+                       assignments().token_of(workspace.assignment_of(piece.first_token + i)));
       }
       block_barrier();
     } else {
@@ -149,8 +152,7 @@ struct ExpertProduct {
       const int place = piece.first_token + token;
       float factor = 1.0f;
       if constexpr (Product::kWeighs) {
-        factor = float_from_bits(
-            load_global_4_l2(layer.routing_weights + workspace.assignment_of(place)));
+        factor = float_from_bits(assignments().weight_of(workspace.assignment_of(place)));
       }
       output.store(place, row, [&](int half) {
         Sums8 sum = sums.sum_of_warps(token, row_of_tile + 8 * half);

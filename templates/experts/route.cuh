@@ -1,5 +1,5 @@
 // Sorts assignments by expert, lists the tiles of their rows, and copies the rows' tokens where a
-// product cannot gather them. Every thread block counts the assignments of all local experts, each
+// product cannot gather them. Every thread block counts the assignments of all experts, each
 // of its warps those of a share. Then it takes one expert after the other: the sum of the counts
 // before the expert's own is where its rows begin; its assignments get their rows in their order.
 // Tiles of experts with more rows come first in the list, so that the last ones of the launches
@@ -11,6 +11,7 @@
 // for each of their rows.
 #pragma once
 
+#include "experts/assignments.cuh"
 #include "experts/workspace.cuh"
 #include "primitives/sync.cuh"
 
@@ -21,20 +22,20 @@ struct MoeRouter {
   static constexpr ExpertLayer kLayer = Config::value.layer;
   static constexpr int kThreads = Config::value.threads();
   static constexpr int kWarps = kThreads / 32;
+  static constexpr int kExperts = kLayer.experts();
   static constexpr int kBatch = 8;
 
   const MoeParameters& layer;
   MoeWorkspace<Config> workspace;
-  u32 shared;  // [local_experts] counts; [warps] rows of the expert at hand
+  u32 shared;  // [experts] counts; [warps] rows of the expert at hand
 
   __device__ __forceinline__ void run() const {
-    int ids[kBatch];
-    count(ids);
+    int experts[kBatch];
+    count(experts);
     const int blocks = static_cast<int>(gridDim.x);
-    const int parts = blocks > kLayer.local_experts ? blocks / kLayer.local_experts : 1;
-    for (int unit = static_cast<int>(blockIdx.x); unit < kLayer.local_experts * parts;
-         unit += blocks) {
-      place(unit % kLayer.local_experts, {unit / kLayer.local_experts, parts}, ids);
+    const int parts = blocks > kExperts ? blocks / kExperts : 1;
+    for (int unit = static_cast<int>(blockIdx.x); unit < kExperts * parts; unit += blocks) {
+      place(unit % kExperts, {unit / kExperts, parts}, experts);
     }
   }
 
@@ -48,13 +49,14 @@ struct MoeRouter {
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
-  __device__ __forceinline__ u32 count_of(int local) const { return shared + 4 * local; }
+  __device__ __forceinline__ u32 count_of(int expert) const { return shared + 4 * expert; }
   __device__ __forceinline__ u32 rows_of_warp(int warp) const {
-    return shared + 4 * (kLayer.local_experts + warp);
+    return shared + 4 * (kExperts + warp);
   }
 
   // A warp's share of the assignments: begin() up to end().
-  __device__ __forceinline__ int assignments() const { return layer.tokens * kLayer.top_k; }
+  __device__ __forceinline__ Assignments<Config> all() const { return {layer}; }
+  __device__ __forceinline__ int assignments() const { return all().count(); }
   __device__ __forceinline__ int share() const {
     return (assignments() + 32 * kWarps - 1) / (32 * kWarps) * 32;
   }
@@ -63,57 +65,57 @@ struct MoeRouter {
     const int end = begin() + share();
     return end < assignments() ? end : assignments();
   }
-  // Whether ids that have been loaded are the whole share.
+  // Whether experts that have been loaded are the whole share's.
   __device__ __forceinline__ bool is_one_batch() const { return share() <= 32 * kBatch; }
 
-  // Ids of the share from one on. Those beyond its end are of no expert.
-  __device__ __forceinline__ void load(int from, int (&ids)[kBatch]) const {
+  // Experts of the share from one on; -1: those of other devices, and beyond its end.
+  __device__ __forceinline__ void load(int from, int (&experts)[kBatch]) const {
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int at = from + 32 * i + lane();
-      ids[i] = at < end() ? static_cast<int>(load_global_4_l2(layer.ids + at)) : -1;
+      experts[i] = at < end() ? all().expert_of(at) : -1;
     }
   }
 
-  __device__ __forceinline__ void count(int (&ids)[kBatch]) const {
-    for (int local = static_cast<int>(threadIdx.x); local < kLayer.local_experts;
-         local += kThreads) {
-      store_shared_4(count_of(local), 0);
+  __device__ __forceinline__ void count(int (&experts)[kBatch]) const {
+    for (int i = static_cast<int>(threadIdx.x); i < kExperts; i += kThreads) {
+      store_shared_4(count_of(i), 0);
     }
 #pragma unroll
-    for (int& id : ids) id = -1;
+    for (int& expert : experts) expert = -1;
     block_barrier();
     for (int from = begin(); from < end(); from += 32 * kBatch) {
-      load(from, ids);
+      load(from, experts);
 #pragma unroll
-      for (const int id : ids) {
-        if (is_local<Config>(id)) shared_add(count_of(id - kLayer.first_expert), 1);
+      for (const int expert : experts) {
+        if (expert >= 0) shared_add(count_of(expert), 1);
       }
-      if (blockIdx.x == 0) leave_others_out(from, ids);
+      if (blockIdx.x == 0) leave_others_out(from, experts);
     }
     block_barrier();
   }
 
   // Assignments to experts of other devices have no row.
-  __device__ __forceinline__ void leave_others_out(int from, const int (&ids)[kBatch]) const {
+  __device__ __forceinline__ void leave_others_out(int from, const int (&experts)[kBatch]) const {
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int assignment = from + 32 * i + lane();
-      if (assignment < end() && !is_local<Config>(ids[i])) {
+      if (assignment < end() && experts[i] < 0) {
         store_global_4(workspace.rows() + assignment, static_cast<u32>(-1));
       }
     }
   }
 
-  __device__ __forceinline__ void place(int local, const Part& part, int (&ids)[kBatch]) const {
+  __device__ __forceinline__ void place(int expert, const Part& part,
+                                        int (&experts)[kBatch]) const {
     int first = 0;
     int first_tile = 0;
     int all_tiles = 0;
-    const int rows = static_cast<int>(load_shared_4(count_of(local)));
-    for (int other = lane(); other < kLayer.local_experts; other += 32) {
+    const int rows = static_cast<int>(load_shared_4(count_of(expert)));
+    for (int other = lane(); other < kExperts; other += 32) {
       const int its = static_cast<int>(load_shared_4(count_of(other)));
-      if (other < local) first += its;
-      if (its > rows || (its == rows && other < local)) first_tile += tiles_of(its);
+      if (other < expert) first += its;
+      if (its > rows || (its == rows && other < expert)) first_tile += tiles_of(its);
       all_tiles += tiles_of(its);
     }
     first = sum_of_lanes(first);
@@ -122,25 +124,25 @@ struct MoeRouter {
     for (int i = static_cast<int>(threadIdx.x); part.index == 0 && i < tiles_of(rows);
          i += kThreads) {
       store_global_16(workspace.tiles() + first_tile + i,
-                      {static_cast<u32>(local), static_cast<u32>(first),
+                      {static_cast<u32>(expert), static_cast<u32>(first),
                        static_cast<u32>(first + rows), static_cast<u32>(i)});
     }
-    if (local == kLayer.local_experts - 1 && part.index == 0 && threadIdx.x == 0) {
+    if (expert == kExperts - 1 && part.index == 0 && threadIdx.x == 0) {
       store_global_4(workspace.tile_count(), all_tiles);
     }
     if (rows == 0) return;
-    place_rows(kLayer.first_expert + local, first, part, ids);
+    place_rows(expert, first, part, experts);
     if constexpr (kLayer.gathers) copy_tokens(first, rows, part);
   }
 
   // All warps: `first` is the expert's first row.
-  __device__ __forceinline__ void place_rows(int id, int first, const Part& part,
-                                             int (&ids)[kBatch]) const {
+  __device__ __forceinline__ void place_rows(int expert, int first, const Part& part,
+                                             int (&experts)[kBatch]) const {
     int own = 0;
     for (int from = begin(); from < end(); from += 32 * kBatch) {
-      if (!is_one_batch()) load(from, ids);
+      if (!is_one_batch()) load(from, experts);
 #pragma unroll
-      for (int i = 0; i < kBatch; ++i) own += __popc(ballot(ids[i] == id));
+      for (int i = 0; i < kBatch; ++i) own += __popc(ballot(experts[i] == expert));
     }
     if (lane() == 0) store_shared_4(rows_of_warp(warp()), own);
     block_barrier();
@@ -148,11 +150,11 @@ struct MoeRouter {
     int row =
         first + sum_of_lanes(is_before ? static_cast<int>(load_shared_4(rows_of_warp(lane()))) : 0);
     for (int from = begin(); from < end(); from += 32 * kBatch) {
-      if (!is_one_batch()) load(from, ids);
+      if (!is_one_batch()) load(from, experts);
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
-        const u32 owners = ballot(ids[i] == id);
-        if (ids[i] == id) {
+        const u32 owners = ballot(experts[i] == expert);
+        if (experts[i] == expert) {
           const int at = row + __popc(owners & ((1u << lane()) - 1));
           const int assignment = from + 32 * i + lane();
           if (part.has(at - first)) {
@@ -172,7 +174,7 @@ struct MoeRouter {
     const int step = part.count * kWarps;
     for (int begin = part.index + part.count * warp(); begin < rows; begin += 32 * step) {
       const int own = begin + step * lane();
-      const u32 token = own < rows ? workspace.assignment_of(first + own) / kLayer.top_k : 0;
+      const u32 token = own < rows ? all().token_of(workspace.assignment_of(first + own)) : 0;
       for (int i = 0; i < 32 && begin + step * i < rows; ++i) {
         copy_token(first + begin + step * i, broadcast(token, i));
       }

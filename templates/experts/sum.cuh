@@ -4,6 +4,7 @@
 // while these are added.
 #pragma once
 
+#include "experts/assignments.cuh"
 #include "experts/workspace.cuh"
 #include "primitives/bits.cuh"
 #include "primitives/dependent_launch.cuh"
@@ -19,13 +20,13 @@ struct ExpertSum {
   using Value = typename Config::Value;
   static constexpr ExpertLayer kLayer = Config::value.layer;
   static constexpr i64 kHidden = kLayer.hidden;
-  static constexpr int kTopK = kLayer.top_k;
+  static constexpr int kChoices = kLayer.choices();
   static constexpr int kGroups = kLayer.sum_groups(Config::value.threads());
   static constexpr int kParts =  // of a token
       static_cast<int>(ceil_div(kHidden, kGroups* kLayer.kSumGroup));
   static constexpr int kWarps = Config::value.threads() / 32;
   // Rows whose values are on their way together.
-  static constexpr int kAtOnce = kTopK < 8 ? kTopK : 8;
+  static constexpr int kAtOnce = kChoices < 8 ? kChoices : 8;
 
   const MoeParameters& layer;
   Results results;
@@ -58,12 +59,10 @@ struct ExpertSum {
 
   __device__ __forceinline__ Choice choice_of(i64 unit) const {
     Choice choice;
-    if (lane() < kTopK) {
-      const i64 assignment = unit / kParts * kTopK + lane();
+    if (lane() < kChoices) {
+      const int assignment = static_cast<int>(unit / kParts) * kChoices + lane();
       choice.row = results.row_of(assignment);
-      if (!kLayer.weighs_input) {
-        choice.weight = load_global_4_l2(layer.routing_weights + assignment);
-      }
+      if (!kLayer.weighs_input) choice.weight = Assignments<Config>{layer}.weight_of(assignment);
     }
     return choice;
   }
@@ -75,12 +74,12 @@ struct ExpertSum {
 #pragma unroll
     for (f32x4& v : sum) v = kNothing;
 #pragma unroll
-    for (int begin = 0; begin < kTopK; begin += kAtOnce) {
+    for (int begin = 0; begin < kChoices; begin += kAtOnce) {
       int rows[kAtOnce];
       f32x4 values[kAtOnce][kGroups];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        rows[i] = begin + i < kTopK
+        rows[i] = begin + i < kChoices
                       ? static_cast<int>(broadcast(static_cast<u32>(own.row), begin + i))
                       : -1;
         const u8* const row = results.outputs() + 4 * (rows[i] * kHidden + column);

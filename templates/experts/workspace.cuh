@@ -55,11 +55,4 @@ struct MoeWorkspace {
   }
 };
 
-// Whether an id, any number, is that of an expert of this device.
-template <class Config>
-__device__ __forceinline__ bool is_local(int id) {
-  const i64 local = static_cast<i64>(id) - Config::value.layer.first_expert;
-  return local >= 0 && local < Config::value.layer.local_experts;
-}
-
 }  // namespace heddle

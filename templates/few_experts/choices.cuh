@@ -3,6 +3,7 @@
 // itself.
 #pragma once
 
+#include "experts/assignments.cuh"
 #include "few_experts/product.cuh"
 #include "primitives/sync.cuh"
 
@@ -12,15 +13,17 @@ template <class Product>
 struct FewChoices {
   static constexpr ExpertLayer kLayer = Product::kLayer;
   static constexpr int kThreads = Product::kThreads;
+  static constexpr int kExperts = kLayer.experts();
+  using All = Assignments<typename Product::Config>;
   static constexpr int kBatch =  // assignments of a thread
-      (Product::kTokens * kLayer.top_k + kThreads - 1) / kThreads;
+      (Product::kTokens * kLayer.choices() + kThreads - 1) / kThreads;
   static constexpr u32 kNone = ~0u;
 
   FewMemory<Product> memory;
 
   // Ahead of find() and of a barrier of the block.
   __device__ __forceinline__ void clear() const {
-    for (int i = static_cast<int>(threadIdx.x); i < kLayer.local_experts; i += kThreads) {
+    for (int i = static_cast<int>(threadIdx.x); i < kExperts; i += kThreads) {
       store_shared_4(memory.rank(i), 0);
     }
     constexpr int kChoices = Product::kConfig.most_experts() * Product::kTokens;
@@ -33,7 +36,7 @@ struct FewChoices {
   template <class WhenListed>
   __device__ __forceinline__ void find(const MoeParameters& layer,
                                        const WhenListed& when_listed) const {
-    const int assignments = layer.tokens * kLayer.top_k;
+    const All all{layer};
     int local[kBatch];
     u32 weights[kBatch];
 #pragma unroll
@@ -41,13 +44,9 @@ struct FewChoices {
       const int assignment = static_cast<int>(threadIdx.x) + i * kThreads;
       local[i] = -1;
       weights[i] = 0;
-      if (assignment >= assignments) continue;
-      const int id = static_cast<int>(load_global_4_l2(layer.ids + assignment));
-      if constexpr (Product::kWeighs) {
-        weights[i] = load_global_4_l2(layer.routing_weights + assignment);
-      }
-      const i64 of_first = static_cast<i64>(id) - kLayer.first_expert;
-      if (of_first >= 0 && of_first < kLayer.local_experts) local[i] = static_cast<int>(of_first);
+      if (assignment >= all.count()) continue;
+      local[i] = all.expert_of(assignment);
+      if constexpr (Product::kWeighs) weights[i] = all.weight_of(assignment);
     }
 #pragma unroll
     for (const int expert : local) {
@@ -62,7 +61,7 @@ struct FewChoices {
       if (local[i] < 0) continue;
       const int assignment = static_cast<int>(threadIdx.x) + i * kThreads;
       const int place = static_cast<int>(load_shared_4(memory.rank(local[i]))) - 1;
-      const int token = assignment / kLayer.top_k;
+      const int token = All::token_of(assignment);
       shared_min(memory.choice(place, token), assignment);
     }
     block_barrier();
@@ -86,14 +85,13 @@ struct FewChoices {
   __device__ __forceinline__ void weigh(const MoeParameters& layer, int assignment, int local,
                                         u32 bits) const {
     const int place = static_cast<int>(load_shared_4(memory.rank(local))) - 1;
-    const int token = assignment / kLayer.top_k;
+    const int token = All::token_of(assignment);
     if (static_cast<int>(load_shared_4(memory.choice(place, token))) != assignment) return;
     float weight = float_from_bits(bits);
+    const All all{layer};
 #pragma unroll 1
-    for (int other = assignment + 1; other < (token + 1) * kLayer.top_k; ++other) {
-      const int id = static_cast<int>(load_global_4_l2(layer.ids + other));
-      if (id != kLayer.first_expert + local) continue;
-      weight += float_from_bits(load_global_4_l2(layer.routing_weights + other));
+    for (int other = assignment + 1; other < (token + 1) * All::kChoices; ++other) {
+      if (all.expert_of(other) == local) weight += float_from_bits(all.weight_of(other));
     }
     store_shared_4(memory.weight(place, token), bits_of_float(weight));
   }
@@ -104,16 +102,16 @@ struct FewChoices {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     int count = 0;
 #pragma unroll 1
-    for (int first = lane; first < kLayer.local_experts + lane; first += 32 * kAtOnce) {
+    for (int first = lane; first < kExperts + lane; first += 32 * kAtOnce) {
       bool is_chosen[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const int expert = first + 32 * i;
-        is_chosen[i] = expert < kLayer.local_experts && load_shared_4(memory.rank(expert)) != 0;
+        is_chosen[i] = expert < kExperts && load_shared_4(memory.rank(expert)) != 0;
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        if (32 * i >= kLayer.local_experts) break;
+        if (32 * i >= kExperts) break;
         const u32 chosen = ballot(is_chosen[i]);
         if (is_chosen[i]) {
           const int place = count + __popc(chosen & ((1u << lane) - 1));

@@ -10,7 +10,7 @@ namespace heddle::device {
 struct FewPlaces {
   int experts;   // their number; 16 bytes further each one's number among the local ones
   int choices;   // of each of these experts, each token's assignment or -1; then their weights
-  int ranks;     // of each local expert 1 + its place among them, or 0
+  int ranks;     // of each expert 1 + its place among them, or 0
   int tokens;    // rows of X; the second product has none
   int sums;      // of the warps, in slots
   int totals;    // of a row block, over experts; the first product has none
@@ -42,8 +42,7 @@ struct FewExpertsConfig {
   HEDDLE_BOTH constexpr int threads() const { return 32 * (warps() + kAdders); }
 
   HEDDLE_BOTH constexpr int most_experts() const {
-    const int assignments = gate_up.tokens * layer.top_k;
-    return assignments < layer.local_experts ? assignments : layer.local_experts;
+    return min_of(gate_up.tokens * layer.choices(), layer.experts());
   }
 
   HEDDLE_BOTH constexpr int phases() const { return layer.router.phases() + 2; }
@@ -60,7 +59,7 @@ struct FewExpertsConfig {
     return 2 * Chunk::kColumns * down.shape.chunks;
   }
   HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
-    return layer.router.end_offset(layer.assignments(tokens));
+    return layer.router_end(tokens);
   }
   HEDDLE_BOTH constexpr i64 workspace_bytes(i64 tokens) const {
     return middle_offset(tokens) + layer.assignments(tokens) * middle_row_bytes();
@@ -91,7 +90,7 @@ struct FewExpertsConfig {
     at.experts = lines(8 * barriers(product, shares));
     at.choices = at.experts + lines(16 + 4 * most_experts());
     at.ranks = at.choices + lines(2 * 4 * most_experts() * product.tokens);
-    at.tokens = at.ranks + lines(4 * layer.local_experts);
+    at.tokens = at.ranks + lines(4 * layer.experts());
     at.sums = at.tokens + lines(token_bytes);
     const int sum = product.sum_bytes();
     at.totals = at.sums + slots(shares) * shares.rows * product.warps_k * sum;

@@ -28,15 +28,18 @@ __device__ __forceinline__ float activate(float x) {
   return x;
 }
 
-// The output of a gate and of its up, the value that it multiplies. kLimit: of kClampedSwiglu.
+// The output of a gate and of its up, the value that it multiplies. kLimit: the most that both may
+// be, and -kLimit the least of ups; 0: any.
 template <Activation kActivation, int kLimit>
 __device__ __forceinline__ float activate_gated(float gate, float up) {
-  if constexpr (kActivation == Activation::kClampedSwiglu) {
+  if constexpr (kLimit != 0) {
     constexpr float kMost = kLimit;
+    gate = gate > kMost ? kMost : gate;
+    up = up > kMost ? kMost : up < -kMost ? -kMost : up;
+  }
+  if constexpr (kActivation == Activation::kClampedSwiglu) {
     constexpr float kSteepness = 1.702f;  // of gpt-oss
-    const float g = gate > kMost ? kMost : gate;
-    const float u = up > kMost ? kMost : up < -kMost ? -kMost : up;
-    return (u + 1.0f) * times_sigmoid(g, kSteepness * g);
+    return (up + 1.0f) * times_sigmoid(gate, kSteepness * gate);
   } else {
     return activate<kActivation>(gate) * up;
   }

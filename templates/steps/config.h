@@ -78,7 +78,7 @@ struct EpilogueConfig {
   bool residual;          // added behind the activation
   Activation activation;  // of sums and bias
   bool gated;             // a row block has 8 gates, then the 8 rows that they multiply
-  int limit;              // of kClampedSwiglu
+  int limit;              // of gates and ups; 0: none
   int result_bytes;       // of a value of Y
   bool finds_scales;      // of 128 values of Y, which are codes; else codes have a given scale
 

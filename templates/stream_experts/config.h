@@ -11,8 +11,8 @@ namespace heddle::device {
 struct SegmentPlaces {
   int experts;  // segments, first row block, row blocks; 16 bytes further each segment's expert
   int choices;  // of each segment the assignment of each column or -1; then their weights
-  int rows;     // of each local expert how many
-  int chosen;   // of each assignment the local expert or -1
+  int rows;     // of each expert how many
+  int chosen;   // of each assignment the expert or -1
   int tokens;   // buffers of rows
   int sums;     // of the warps, in slots
   int ring;     // stages of each warp, and its scales of 8 bits, widened
@@ -60,7 +60,7 @@ struct StreamExpertsConfig {
   // [assignments][intermediate] of 16 bits; what the second one gives the sum,
   // [assignments][hidden] of FP32.
   HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
-    return layer.router.end_offset(layer.assignments(tokens));
+    return layer.router_end(tokens);
   }
   HEDDLE_BOTH constexpr i64 outputs_offset(i64 tokens) const {
     return middle_offset(tokens) +
@@ -99,7 +99,7 @@ struct StreamExpertsConfig {
     at.experts = lines(8 * barriers(product, shares));
     at.choices = at.experts + lines(16 + 4 * segments);
     at.rows = at.choices + lines(2 * 4 * segments * product.tokens);
-    at.chosen = at.rows + lines(4 * ((layer.local_experts + 31) / 32 * 32));
+    at.chosen = at.rows + lines(4 * ((layer.experts() + 31) / 32 * 32));
     at.tokens = at.chosen + lines(4 * static_cast<int>(layer.assignments(most_tokens)));
     at.sums = at.tokens + lines(shares.buffers * product.tokens * token_row_bytes(product));
     at.ring = at.sums + lines(slots(product, shares) * product.warps_k * product.sum_bytes());

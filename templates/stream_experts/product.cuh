@@ -2,7 +2,7 @@
 // work a group of warps has.
 #pragma once
 
-#include "experts/workspace.cuh"
+#include "experts/assignments.cuh"
 #include "few_experts/product.cuh"
 #include "stream_experts/config.h"
 
@@ -154,9 +154,8 @@ struct SegmentResults {
   __device__ __forceinline__ u8* outputs() const {
     return layer.workspace + Config::value.outputs_offset(layer.tokens);
   }
-  __device__ __forceinline__ int row_of(i64 assignment) const {
-    const int id = static_cast<int>(load_global_4_l2(layer.ids + assignment));
-    return is_local<Config>(id) ? static_cast<int>(assignment) : -1;
+  __device__ __forceinline__ int row_of(int assignment) const {
+    return Assignments<Config>{layer}.expert_of(assignment) >= 0 ? assignment : -1;
   }
 };
 

@@ -5,6 +5,7 @@
 // memory, as soon as all warps are done with those that were in their place.
 #pragma once
 
+#include "experts/assignments.cuh"
 #include "primitives/bulk_copy.cuh"
 #include "primitives/sync.cuh"
 #include "stream_experts/product.cuh"
@@ -16,9 +17,10 @@ struct SegmentChoices {
   static constexpr ExpertLayer kLayer = Product::kLayer;
   static constexpr int kThreads = Product::kThreads;
   static constexpr int kPlaces = Product::kStream.shape.row_blocks;
-  static constexpr int kRows = Product::kTokens;                     // of a tile
-  static constexpr int kExperts = (kLayer.local_experts + 31) / 32;  // of a lane
+  static constexpr int kRows = Product::kTokens;                 // of a tile
+  static constexpr int kExperts = (kLayer.experts() + 31) / 32;  // of a lane
   static constexpr int kNone = -1;
+  using All = Assignments<typename Product::Config>;
 
   SegmentMemory<Product> memory;
   const MoeParameters& layer;
@@ -35,15 +37,12 @@ struct SegmentChoices {
   // By all threads of the block, for which ids must be visible: of gate_up behind its wait, of down
   // from the start (experts/phases.cuh). Behind it segments are known, but for their rows.
   __device__ __forceinline__ void find() const {
-    const int assignments = layer.tokens * kLayer.top_k;
+    const All all{layer};
+    const int assignments = all.count();
     for (int i = static_cast<int>(threadIdx.x); i < (assignments + 31) / 32 * 32; i += kThreads) {
-      int local = kNone;
-      if (i < assignments) {
-        const int id = static_cast<int>(load_global_4_l2(layer.ids + i));
-        if (is_local<typename Product::Config>(id)) local = id - kLayer.first_expert;
-      }
-      store_shared_4(memory.chosen(i), static_cast<u32>(local));
-      if (local >= 0) shared_add(memory.rows_of(local), 1);
+      const int expert = i < assignments ? all.expert_of(i) : kNone;
+      store_shared_4(memory.chosen(i), static_cast<u32>(expert));
+      if (expert >= 0) shared_add(memory.rows_of(expert), 1);
     }
     block_barrier();
     if (warp == 0) share_out();
@@ -102,7 +101,7 @@ struct SegmentChoices {
 
   // By one warp: the assignments that are a segment's columns, in their order.
   __device__ __forceinline__ void find_rows_of(int segment) const {
-    const int assignments = layer.tokens * kLayer.top_k;
+    const int assignments = All{layer}.count();
     const int expert = static_cast<int>(load_shared_4(memory.expert(segment)));
     const int first = static_cast<int>(load_shared_4(memory.first_row(segment)));
     warp_barrier();
@@ -122,15 +121,14 @@ struct SegmentChoices {
   __device__ __forceinline__ void put(int segment, int column, int assignment) const {
     store_shared_4(memory.choice(segment, column), assignment);
     if constexpr (Product::kWeighs) {
-      store_shared_4(memory.weight(segment, column),
-                     load_global_4_l2(layer.routing_weights + assignment));
+      store_shared_4(memory.weight(segment, column), All{layer}.weight_of(assignment));
     }
   }
 };
 
 template <class Product>
 struct SegmentRows {
-  static constexpr ExpertLayer kLayer = Product::kLayer;
+  using All = Assignments<typename Product::Config>;
   static constexpr int kRowBytes = 2 * Product::kColumns;
   static_assert(kRowBytes % 16 == 0, "bulk copies are of 16 bytes");
 
@@ -173,7 +171,7 @@ struct SegmentRows {
     if constexpr (Product::kIsDown) {
       return Product::Middle::row(layer, assignment);
     } else {
-      return layer.x + static_cast<i64>(assignment / kLayer.top_k) * kRowBytes;
+      return layer.x + static_cast<i64>(All::token_of(assignment)) * kRowBytes;
     }
   }
 };

@@ -163,6 +163,8 @@ std::vector<MmaCase> make_mma_cases() {
   }
   GemmSpec& clamped = add("ClampedSwiglu", mma_gemm(144, 416, 64, small_tile(), kBf16, 32, kNone));
   clamped.epilogue = {false, Activation::kClampedSwiglu, false, true, 7};
+  GemmSpec& silu = add("ClampedSilu", mma_gemm(144, 416, 64, small_tile(), kFp16, 32, kNone));
+  silu.epilogue = {false, Activation::kSilu, false, true, 2};
   GemmSpec& few_gated = add("GatedFewTokens", few(1, 8, 4, kNone));
   few_gated.shape.n = 144;
   few_gated.epilogue = {false, Activation::kGelu, false, true};

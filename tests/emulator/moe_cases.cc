@@ -118,6 +118,37 @@ std::vector<MoeCase> make_moe_cases() {
   chosen_input.router = {
       .scores = RouterScores::kSqrtSoftplus, .logits = kBf16, .correction_bias = true};
   chosen_input.routing_weight = RoutingWeight::kInput;
+  // Experts that every token has, beside a shard's own and behind a router; weighed by a gate, ahead
+  // of the products and behind them.
+  add("SharedExperts", layer({.hidden = 96,
+                              .intermediate = 64,
+                              .experts = 5,
+                              .top_k = 2,
+                              .tokens_max = 9,
+                              .first_expert = 1,
+                              .local_experts = 3,
+                              .shared_experts = 2},
+                             kFp16, 4, 32, kNone))
+      .epilogue.bias = true;
+  MoeSpec& gated = add("SharedByAGate", layer({.hidden = 96,
+                                               .intermediate = 96,
+                                               .experts = 6,
+                                               .top_k = 2,
+                                               .tokens_max = 7,
+                                               .shared_experts = 1},
+                                              kBf16, 4, 32, kNone));
+  gated.router = {.scores = RouterScores::kSoftmax, .logits = kBf16, .renormalize = true};
+  gated.shared_gate = gated.epilogue.residual = true;
+  MoeSpec& gated_input = add("SharedWeighTheInput", layer({.hidden = 64,
+                                                           .intermediate = 64,
+                                                           .experts = 4,
+                                                           .top_k = 1,
+                                                           .tokens_max = 6,
+                                                           .shared_experts = 1},
+                                                          kFp16, 4, 32, kNone));
+  gated_input.routing_weight = RoutingWeight::kInput;
+  gated_input.shared_gate = true;
+  gated_input.epilogue.limit = 1;
   // Several tiles of an expert's rows, of both kinds of epilogues.
   add("ManyTokens", layer({.hidden = 96,
                            .intermediate = 96,

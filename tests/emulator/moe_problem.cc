@@ -72,12 +72,14 @@ EmulatedChoices emulated_choices(const MoeSpec& spec, std::int64_t tokens, Emula
     RoutedTokens routed =
         routed_tokens(spec, emulated_router(spec), tokens, preferences_of(spec, routing),
                       routing == EmulatedRouting::kOne, seed);
-    return {std::move(routed.ids), std::move(routed.weights), std::move(routed.logits)};
+    return {std::move(routed.ids), std::move(routed.weights), std::move(routed.logits),
+            random_shared_gates(spec, tokens, seed)};
   }
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> weight(0.1F, 1.0F);
   std::vector<std::int32_t> experts = experts_of(spec, routing);
   EmulatedChoices choices;
+  choices.shared_gates = random_shared_gates(spec, tokens, seed);
   for (std::int64_t token = 0; token < tokens; ++token) {
     if (routing != EmulatedRouting::kOne || token == 0) {
       std::shuffle(experts.begin(), experts.end(), random);
@@ -101,7 +103,8 @@ EmulatedChoices EmulatedChoices::of_token(std::int64_t token, const MoeSpec& spe
     return Values(values.begin() + token * size, values.begin() + (token + 1) * size);
   };
   return {slice(ids, spec.shape.top_k), slice(weights, spec.shape.top_k),
-          slice(logits, spec.shape.experts * bytes_of(spec.router.logits))};
+          slice(logits, spec.shape.experts * bytes_of(spec.router.logits)),
+          slice(shared_gates, 1)};
 }
 
 RouterVectors emulated_router(const MoeSpec& spec) { return random_router_vectors(spec, 105); }
@@ -127,7 +130,7 @@ EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(sp
     packed->insert(packed->end(), bytes.begin(), bytes.end());
     values->push_back(plain_weights(gemm, weights));
   };
-  const std::int64_t experts = spec.local_experts();
+  const std::int64_t experts = spec.device_experts();
   for (unsigned expert = 0; expert < experts; ++expert) {
     add(gemms_.gate_up, 2 * expert + 1, &gate_up, &gate_up_numbers_);
     add(gemms_.down, 2 * expert + 2, &down, &down_numbers_);
@@ -142,7 +145,7 @@ EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(sp
   if (spec.epilogue.residual) residual = random_values(elements, spec.activation, 104);
 }
 
-std::vector<double> EmulatedMoe::output(std::int64_t local, std::int64_t token,
+std::vector<double> EmulatedMoe::output(std::int64_t expert, std::int64_t token,
                                         double input_weight) const {
   const Float16Format format = float16_format(spec_.activation);
   const auto number = [&](std::uint16_t bits) { return float16_to_double(format, bits); };
@@ -152,9 +155,9 @@ std::vector<double> EmulatedMoe::output(std::int64_t local, std::int64_t token,
   std::vector<double> row;
   for (std::int64_t i = 0; i < hidden; ++i) row.push_back(number(x[index(token * hidden + i)]));
   const auto sum = [&](std::int64_t of) {
-    const double* const w = gate_up_numbers_[index(local)].data() + of * hidden;
+    const double* const w = gate_up_numbers_[index(expert)].data() + of * hidden;
     const double s = input_weight * dot(row.data(), w, hidden);
-    return spec_.epilogue.bias ? s + number(gate_up_bias[index(local * n + of)]) : s;
+    return spec_.epilogue.bias ? s + number(gate_up_bias[index(expert * n + of)]) : s;
   };
   std::vector<double> middle;
   for (std::int64_t i = 0; i < columns; ++i) {
@@ -165,8 +168,8 @@ std::vector<double> EmulatedMoe::output(std::int64_t local, std::int64_t token,
   }
   std::vector<double> outputs;
   for (std::int64_t i = 0; i < hidden; ++i) {
-    const double s = dot(middle.data(), down_numbers_[index(local)].data() + i * columns, columns);
-    outputs.push_back(spec_.epilogue.bias ? s + number(down_bias[index(local * hidden + i)]) : s);
+    const double s = dot(middle.data(), down_numbers_[index(expert)].data() + i * columns, columns);
+    outputs.push_back(spec_.epilogue.bias ? s + number(down_bias[index(expert * hidden + i)]) : s);
   }
   return outputs;
 }
@@ -174,19 +177,15 @@ std::vector<double> EmulatedMoe::output(std::int64_t local, std::int64_t token,
 std::vector<double> EmulatedMoe::expected(const EmulatedChoices& choices) const {
   const bool weighs_input = spec_.routing_weight == RoutingWeight::kInput;
   const std::int64_t hidden = spec_.shape.hidden;
-  const std::int64_t top_k = spec_.shape.top_k;
-  const auto tokens = static_cast<std::int64_t>(choices.ids.size()) / top_k;
+  const auto tokens = static_cast<std::int64_t>(choices.ids.size()) / spec_.shape.top_k;
   std::vector<double> y = numbers(residual, spec_.activation);
   y.resize(index(tokens * hidden));
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    for (std::int64_t choice = token * top_k; choice < (token + 1) * top_k; ++choice) {
-      const std::int64_t local = choices.ids[index(choice)] - spec_.shape.first_expert;
-      if (local < 0 || local >= spec_.local_experts()) continue;
-      const double weight = choices.weights[index(choice)];
-      const std::vector<double> outputs = output(local, token, weighs_input ? weight : 1);
-      for (std::int64_t i = 0; i < hidden; ++i) {
-        y[index(token * hidden + i)] += (weighs_input ? 1 : weight) * outputs[index(i)];
-      }
+  for (const ExpertUse& use :
+       expert_uses(spec_, choices.ids, choices.weights, choices.shared_gates)) {
+    const std::vector<double> outputs =
+        output(use.expert, use.token, weighs_input ? use.weight : 1);
+    for (std::int64_t i = 0; i < hidden; ++i) {
+      y[index(use.token * hidden + i)] += (weighs_input ? 1 : use.weight) * outputs[index(i)];
     }
   }
   return y;

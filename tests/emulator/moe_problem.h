@@ -25,6 +25,7 @@ struct EmulatedChoices {
   std::vector<std::int32_t> ids;
   std::vector<float> weights;
   std::vector<std::uint8_t> logits;  // [tokens][experts]; empty without
+  std::vector<float> shared_gates{};  // [tokens]; empty without
 
   EmulatedChoices of_token(std::int64_t token, const MoeSpec& spec) const;
 };
@@ -43,7 +44,7 @@ class EmulatedMoe {
   // [tokens][hidden], in FP64; what lies between the products is rounded as the kernel does it.
   std::vector<double> expected(const EmulatedChoices& choices) const;
 
-  std::vector<std::uint8_t> gate_up, down;             // packed, of all local experts
+  std::vector<std::uint8_t> gate_up, down;             // packed, of all experts of this device
   std::vector<std::uint16_t> x;                        // [tokens][hidden]
   std::vector<std::uint16_t> gate_up_bias, down_bias;  // empty without
   std::vector<std::uint16_t> residual;                 // empty without
@@ -51,11 +52,11 @@ class EmulatedMoe {
 
  private:
   // An expert's output for a token, without its routing weight.
-  std::vector<double> output(std::int64_t local, std::int64_t token, double input_weight) const;
+  std::vector<double> output(std::int64_t expert, std::int64_t token, double input_weight) const;
 
   MoeSpec spec_;
   MoeGemms gemms_;
-  std::vector<std::vector<double>> gate_up_numbers_, down_numbers_;  // of each local expert
+  std::vector<std::vector<double>> gate_up_numbers_, down_numbers_;  // of each expert
 };
 
 }  // namespace heddle

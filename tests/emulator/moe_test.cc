@@ -89,6 +89,7 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
       args.ids = all(choices.ids, Access::kRead);
       args.weights = all(choices.weights, Access::kRead);
     }
+    args.shared_gates = all(choices.shared_gates, Access::kRead);
     if (tells) {
       for (DeviceOutput* chosen : {&args.chosen_ids, &args.chosen_weights}) {
         const std::size_t bytes = 4 * choices.ids.size();
@@ -146,9 +147,12 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
     const PlannedKernel& kernel = plan_.kernels.front();
     const auto& layer = dynamic_cast<const ExpertsFamily&>(*kernel.family).layer(kernel);
     const std::int64_t tokens = parameters.tokens;
-    const auto choices = static_cast<std::size_t>(4 * layer.assignments(tokens));
+    const auto choices = static_cast<std::size_t>(4 * tokens * layer.top_k);
     memory.settle(parameters.ids, choices);
     memory.settle(parameters.routing_weights, choices);
+    if (spec_.shared_gate) {
+      memory.settle(parameters.shared_gates, static_cast<std::size_t>(4 * tokens));
+    }
     const std::string_view family = kernel.family->name();
     if (family == "few_experts" || family == "stream_experts") return;
     const auto begin = layer.tiles_offset(tokens);
@@ -208,6 +212,7 @@ TEST_P(EmulatedMoeLayer, IsWhatFp64Says) {
 // Nothing is added by experts of other devices. A router chooses none but the model's.
 TEST_P(EmulatedMoeLayer, WithoutItsExpertsIsTheResidual) {
   if (spec_.router.chooses() && spec_.local_experts() == spec_.shape.experts) return;
+  if (spec_.shape.shared_experts > 0) return;  // which every token has
   const EmulatedChoices choices = emulated_choices(spec_, 1, EmulatedRouting::kElsewhere, 1);
   std::vector<std::uint16_t> expected(static_cast<std::size_t>(spec_.shape.hidden));
   if (!problem_.residual.empty()) {

@@ -39,13 +39,16 @@ std::vector<MoeShape> every_shape() {
   MoeShape shard = experts(256, 128, 160, 6);
   shard.first_expert = 40;
   shard.local_experts = 70;
+  MoeShape shared = experts(256, 96, 24, 3);
+  shared.shared_experts = 2;
   return {experts(512, 320, 16, 4),
           experts(160, 96, 5, 2),
           experts(2880, 320, 8, 1),
           experts(96, 544, 3, 3),
           experts(256, 128, 1, 1),
           experts(256, 128, 130, 8),
-          shard};
+          shard,
+          shared};
 }
 
 // For so many specs as have every pair of values one kernel each is made, all of them at the same
@@ -68,10 +71,12 @@ class MoeGpu : public MoeOnGpu {
       spec.epilogue.activation = rotate(kActivations, turn + turn / 7);
       const bool clamped = spec.epilogue.activation == Activation::kClampedSwiglu;
       spec.epilogue.gated = clamped || turn % 3 != 0;
-      spec.epilogue.limit = clamped ? 2 : 0;
+      const bool may_clamp = spec.epilogue.gated && spec.epilogue.activation == Activation::kSilu;
+      spec.epilogue.limit = clamped || (may_clamp && turn % 2 == 0) ? 2 : 0;
       spec.epilogue.bias = turn / 2 % 2 == 0;
       spec.epilogue.residual = turn % 5 < 2;
       if (turn % 4 == 1) spec.routing_weight = RoutingWeight::kInput;
+      spec.shared_gate = shape.shared_experts > 0 && turn / 3 % 2 == 0;
       for (WeightSpec* weight : {&spec.gate_up, &spec.down}) {
         if (!weight->has_scales()) *weight = plain_weight(spec.activation);
         if (weight->has_scales() && weight->scale_dtype == DType::kFp16) {

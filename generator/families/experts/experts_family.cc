@@ -109,6 +109,9 @@ std::string ExpertsFamily::kernel_name(const Plan& plan, const PlannedKernel& ke
     name += fmt::format("_from{}to{}", moe.shape.first_expert,
                         moe.shape.first_expert + moe.local_experts() - 1);
   }
+  if (moe.shape.shared_experts > 0) {
+    name += fmt::format("_shared{}{}", moe.shape.shared_experts, moe.shared_gate ? "gated" : "");
+  }
   if (moe.router.chooses()) name += router_name(moe.router);
   return fmt::format("{}_k{}_t{}_{}{}", name, moe.shape.top_k, kernel.size_min, kernel.size_max,
                      name_suffix());
@@ -135,7 +138,7 @@ std::vector<std::string> ExpertsFamily::reasons(const Plan& plan) const {
       fmt::format("launches of {}: {}the rows of {} experts, gate_up, down, the sum of a "
                   "token's {} experts",
                   name(), moe.router.chooses() ? "the choice of experts, " : "",
-                  moe.local_experts(), moe.shape.top_k)};
+                  moe.device_experts(), moe.shape.top_k + moe.shape.shared_experts)};
 }
 
 ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {
@@ -146,7 +149,9 @@ ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {
   layer.intermediate = static_cast<int>(moe.shape.intermediate);
   layer.first_expert = static_cast<int>(moe.shape.first_expert);
   layer.local_experts = static_cast<int>(moe.local_experts());
+  layer.shared_experts = static_cast<int>(moe.shape.shared_experts);
   layer.top_k = static_cast<int>(moe.shape.top_k);
+  layer.shared_gate = moe.shared_gate;
   layer.weighs_input = moe.routing_weight == RoutingWeight::kInput;
   layer.residual = moe.epilogue.residual;
   layer.gathers = gathers;
@@ -193,10 +198,10 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
       blocks = blocks_for(tokens);
       break;
     case MoePhase::kRoute:
-      blocks = std::min<std::int64_t>(resident, layer.local_experts);
+      blocks = std::min<std::int64_t>(resident, layer.experts());
       // Several blocks share an expert's tokens.
       if (layer.gathers)
-        blocks *= std::clamp<std::int64_t>(resident / layer.local_experts, 1, tokens);
+        blocks *= std::clamp<std::int64_t>(resident / layer.experts(), 1, tokens);
       shared_bytes = layer.route_shared_bytes();
       break;
     case MoePhase::kGateUp:

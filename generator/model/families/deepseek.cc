@@ -347,7 +347,9 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                             .scale = "assumed(routed_scaling_factor, 1.5) ?? 1",
                             .bias = "topk_method == 'noaux_tc' ?? true",
                             .hashed = "mlp_layer_types[layer] == 'hash_moe' ?? "
-                                      "layer < (num_hash_layers ?? 3)"}}},
+                                      "layer < (num_hash_layers ?? 3)",
+                            .clamp_limit = "assumed(swiglu_limit, 10) ?? 0",
+                            .clamp_factor = "0"}}},
           .norm = {.plain_sum = "false"},
           .plain_gate = "(assumed(swiglu_limit, 10) ?? 0) == 0",  // else gates and ups are clamped
           .outside = {small("hc_head_fn", "hc_mult", "hc_mult * hidden")},

@@ -214,7 +214,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .also = kNoLimit,
      .silent_default = true,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::limit>(),
-     .doc = "clamped_swiglu, which requires it: bound of gates and ups"},
+     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu may have one"},
 
     {.pointer = "/deterministic",
      .kind = FieldKind::kBool,

@@ -73,11 +73,12 @@ void check_epilogue(const GemmSpec& gemm, Problems& problems) {
     problems.push_back({"/epilogue/activation", "clamped_swiglu takes a gate and an up",
                         "\"clamped_swiglu\"", "with epilogue.gated only", ""});
   }
-  if (clamped == (epilogue.limit != 0)) return;
-  problems.push_back(
-      {"/epilogue/limit",
-       clamped ? "clamped_swiglu needs its limit" : "only clamped_swiglu has a limit",
-       std::to_string(epilogue.limit), clamped ? "1 or more" : "0", ""});
+  const bool may_clamp = epilogue.gated && epilogue.activation == Activation::kSilu;
+  if (may_clamp || clamped == (epilogue.limit != 0)) return;
+  problems.push_back({"/epilogue/limit",
+                      clamped ? "clamped_swiglu needs its limit"
+                              : "only clamped_swiglu and gated silu have a limit",
+                      std::to_string(epilogue.limit), clamped ? "1 or more" : "0", ""});
 }
 
 }  // namespace

@@ -62,6 +62,12 @@ constexpr auto kMoeShape = std::to_array<Field>({
      .also = kAllExperts,
      .slot = slot<&MoeSpec::shape, &MoeShape::local_experts>(),
      .doc = "0: all from the first on; others add nothing"},
+    {.pointer = "/shape/shared_experts",
+     .min = 0,
+     .max = kMostTopK - 1,
+     .silent_default = true,
+     .slot = slot<&MoeSpec::shape, &MoeShape::shared_experts>(),
+     .doc = "which every token has besides"},
 });
 
 constexpr auto kMoeWeights = std::to_array<Field>({
@@ -128,6 +134,11 @@ constexpr auto kMoeRouting = std::to_array<Field>({
      .no_field_where = &kNoLogits,
      .slot = slot<&MoeSpec::router, &RouterSpec::group_score>(),
      .doc = "a group's best expert, or the sum of two"},
+    {.pointer = "/routing/shared_gate",
+     .kind = FieldKind::kBool,
+     .silent_default = true,
+     .slot = slot<&MoeSpec::shared_gate>(),
+     .doc = "a sigmoid of a launch's shared_gates weighs shared experts, which else weigh 1"},
     {.pointer = "/routing/weight",
      .kind = FieldKind::kWord,
      .words = kRoutingWeightWords,
@@ -162,7 +173,7 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .also = kNoLimit,
      .silent_default = true,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::limit>(),
-     .doc = "clamped_swiglu, which requires it: bound of gates and ups"},
+     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu may have one"},
 });
 
 constexpr auto kMoeFields =

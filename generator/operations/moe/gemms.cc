@@ -1,6 +1,7 @@
 // The two products of an expert as GEMMs.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "generator/operations/moe/moe.h"
 
@@ -36,27 +37,30 @@ MoeGemms moe_gemms(const MoeSpec& spec) { return {gate_up_gemm(spec), down_gemm(
 
 ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows) {
   const auto experts = static_cast<double>(spec.local_experts());
+  const auto shared = static_cast<double>(spec.shape.shared_experts);
   const auto trials = static_cast<double>(tokens);
   const double chosen =
       static_cast<double>(spec.shape.top_k) / static_cast<double>(spec.shape.experts);
   ExpertLoad load;
-  load.rows = experts * trials * chosen;
-  load.hit = experts * (1 - std::pow(1 - chosen, trials));
+  load.rows = experts * trials * chosen + shared * trials;
+  load.hit = experts * (1 - std::pow(1 - chosen, trials)) + shared;
   load.tiles_with.resize(static_cast<std::size_t>(tile_rows) + 1);
   double all = 0;
+  const auto add_tiles = [&](double rows, double count) {
+    const double full = std::floor(rows / tile_rows);
+    load.tiles_with.back() += count * full;
+    const auto rest = static_cast<std::size_t>(rows - full * tile_rows);
+    if (rest != 0) load.tiles_with[rest] += count;
+  };
   // An expert has so many rows with this probability, but for a factor.
   const auto add = [&](double rows, double probability) {
     all += probability;
-    const double full = std::floor(rows / tile_rows);
-    load.tiles_with.back() += probability * full;
-    const auto rest = static_cast<std::size_t>(rows - full * tile_rows);
-    if (rest != 0) load.tiles_with[rest] += probability;
+    add_tiles(rows, probability);
   };
   const auto finish = [&] {
-    for (double& tiles : load.tiles_with) {
-      tiles *= experts / all;
-      load.tiles += tiles;
-    }
+    for (double& tiles : load.tiles_with) tiles *= experts / all;
+    add_tiles(trials, shared);
+    load.tiles = std::accumulate(load.tiles_with.begin(), load.tiles_with.end(), 0.0);
     return load;
   };
   if (chosen >= 1) {

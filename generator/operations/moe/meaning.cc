@@ -65,13 +65,29 @@ void check_router(const MoeSpec& spec, Problems& problems) {
   }
 }
 
+void check_shared(const MoeSpec& spec, Problems& problems) {
+  const MoeShape& shape = spec.shape;
+  if (spec.shared_gate && shape.shared_experts == 0) {
+    problems.push_back({"/routing/shared_gate", "there are no shared experts", "true",
+                        "false, or shape.shared_experts", ""});
+  }
+  // A lane of a warp has one of a token's experts.
+  constexpr std::int64_t kMost = 32;
+  if (shape.top_k + shape.shared_experts > kMost) {
+    problems.push_back({"/shape/shared_experts", "a token has more than 32 experts with them",
+                        std::to_string(shape.shared_experts),
+                        "0 to " + std::to_string(kMost - shape.top_k), ""});
+  }
+}
+
 // Rows and places of launches are counted by 32-bit integers.
 void check_assignments(const MoeShape& shape, Problems& problems) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  if (shape.tokens_max * shape.top_k <= kMost) return;
-  problems.push_back({"/shape/tokens/1", "tokens times top_k is more than kernels can count",
-                      std::to_string(shape.tokens_max),
-                      "1 to " + std::to_string(kMost / shape.top_k), ""});
+  const std::int64_t choices = shape.top_k + shape.shared_experts;
+  if (shape.tokens_max * choices <= kMost) return;
+  problems.push_back({"/shape/tokens/1", "tokens times their experts are more than kernels count",
+                      std::to_string(shape.tokens_max), "1 to " + std::to_string(kMost / choices),
+                      ""});
 }
 
 }  // namespace
@@ -98,6 +114,7 @@ std::vector<Problem> check_meaning(const MoeSpec& spec) {
   Problems problems;
   check_experts(spec.shape, problems);
   check_router(spec, problems);
+  check_shared(spec, problems);
   check_assignments(spec.shape, problems);
   for (Problem& problem : as_moe_problems(check_meaning(gate_up_gemm(spec)), "/weight/gate_up")) {
     if (problem.pointer != "/shape/tokens") problems.push_back(std::move(problem));

@@ -26,7 +26,7 @@ std::vector<Problem> as_moe_problems(std::vector<Problem> problems, const std::s
 
 // The load of this device's experts where routing is uniform and independent.
 struct ExpertLoad {
-  double hit = 0;    // experts that any token chooses
+  double hit = 0;    // experts that any token chooses, and shared ones
   double rows = 0;   // assignments to all of them
   double tiles = 0;  // of `tile_rows` rows of one expert: the last one of an expert may have fewer
   // [rows]: of the tiles, those with so many rows, up to tile_rows.

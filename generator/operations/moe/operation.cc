@@ -26,6 +26,12 @@ std::string describe_router(const RouterSpec& router) {
   return text;
 }
 
+std::string describe_shared(const MoeSpec& spec) {
+  if (spec.shape.shared_experts == 0) return {};
+  return fmt::format(" and {} shared{}", spec.shape.shared_experts,
+                     spec.shared_gate ? " by a gate" : "");
+}
+
 std::string describe_moe(const MoeSpec& spec) {
   const MoeShape& shape = spec.shape;
   const bool weighs_input = spec.routing_weight == RoutingWeight::kInput;
@@ -36,9 +42,9 @@ std::string describe_moe(const MoeSpec& spec) {
     inner = fmt::format("{}({})", to_string(spec.epilogue.activation), inner);
   }
   std::string text =
-      fmt::format("Y[T, {}] = sum over a token's {} of {} experts of {}down[{}, {}]({})",
-                  shape.hidden, shape.top_k, shape.experts, weighs_input ? "" : "weight * ",
-                  shape.hidden, shape.intermediate, inner);
+      fmt::format("Y[T, {}] = sum over a token's {} of {} experts{} of {}down[{}, {}]({})",
+                  shape.hidden, shape.top_k, shape.experts, describe_shared(spec),
+                  weighs_input ? "" : "weight * ", shape.hidden, shape.intermediate, inner);
   if (spec.epilogue.residual) text += " + residual";
   if (spec.router.chooses()) text += describe_router(spec.router);
   if (spec.local_experts() != shape.experts) {

@@ -240,9 +240,11 @@ def _check_activation(where: str, module: Any, epilogue: dict[str, Any], *, gate
             found = module._apply_gate(torch.stack([gate, up], 1))[:, 0]
         else:
             found = module.act_fn(gate)
-    wanted = _activate(epilogue["activation"], gate, epilogue.get("limit", 0))
+    if limit := epilogue.get("limit", 0):
+        gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)
+    wanted = _activate(epilogue["activation"], gate)
     if epilogue["activation"] == "clamped_swiglu":
-        up = up.clamp(-epilogue["limit"], epilogue["limit"]) + 1
+        up = up + 1
     wanted = wanted * up if gated else wanted
     if not torch.allclose(found.cpu(), wanted, rtol=1e-3, atol=1e-4):
         raise UnsupportedError(
@@ -252,10 +254,9 @@ def _check_activation(where: str, module: Any, epilogue: dict[str, Any], *, gate
         )
 
 
-def _activate(name: str, x: torch.Tensor, limit: float) -> torch.Tensor:
+def _activate(name: str, x: torch.Tensor) -> torch.Tensor:
     functional = torch.nn.functional
     if name == "clamped_swiglu":
-        x = x.clamp(max=limit)
         return x * torch.sigmoid(1.702 * x)
     made: torch.Tensor = {
         "none": lambda: x,

@@ -195,6 +195,8 @@ TEST(ExpertsPlan, IsDescribed) {
   MoeSpec spec = small_expert_layer();
   spec.shape.first_expert = 8;
   spec.shape.local_experts = 16;
+  spec.shape.shared_experts = 2;
+  spec.shared_gate = true;
   spec.routing_weight = RoutingWeight::kInput;
   spec.epilogue.residual = true;
   spec.router = {.scores = RouterScores::kSigmoid,
@@ -209,11 +211,11 @@ TEST(ExpertsPlan, IsDescribed) {
   const Plan plan = layer_plan(spec);
   const std::string text = describe(plan);
   for (const char* part :
-       {"Y[T, 1024] = sum over a token's 4 of 32 experts", "silu", "+ residual", "(weight * X)",
+       {"Y[T, 1024] = sum over a token's 4 of 32 experts and 2 shared by a gate of", "silu", "+ residual", "(weight * X)",
         "experts 8 to 23",
         "chosen by sigmoid of bf16 logits plus a bias, of 2 of 4 groups by top_two, renormalized",
         "times each expert's scale, times 2.5", ": the choice of experts, ",
-        "the rows of 16 experts", "workspace: "}) {
+        "the rows of 18 experts", "workspace: "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   const auto json = nlohmann::json::parse(plan_to_json(plan));

@@ -109,6 +109,7 @@ TEST(ModelExperts, EveryFamilyHasItsActivation) {
       {"llama4", Activation::kSilu, true, false, true, 0, RoutingWeight::kInput},
       {"gpt_oss", Activation::kClampedSwiglu, true, true, false, 7},
       {"minimax_m3", Activation::kClampedSwiglu, true, false, true, 7},
+      {"deepseek_v4", Activation::kSilu, true, false, true, 10},
   };
   for (const ExpertsCase& one : cases) {
     const Model model = experts_model(experts_config(one.config), true);
@@ -243,7 +244,8 @@ struct RefusedExperts {
 
 TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
   const RefusedExperts cases[] = {
-      {"deepseek_v4", "{}", "more between their matrices"},
+      {"deepseek_v4", R"({"swiglu_limit": 7.5})", "7.5"},
+      {"deepseek_v4", R"({"hidden_act": "relu"})", "\"relu\""},
       {"qwen3_moe", R"({"hidden_act": "tanh"})", "\"tanh\""},
       {"gpt_oss", R"({"swiglu_limit": 6.5})", "6.5"},
       {"gpt_oss", R"({"swiglu_alpha": 1.5})", "1.5"},

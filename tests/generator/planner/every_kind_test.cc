@@ -172,6 +172,12 @@ std::vector<Named> layers_of_experts() {
     router.groups = router.top_groups = 2;
     router.group_score = GroupScore::kTopTwo;
   });
+  add("shared", [](MoeSpec& spec) { spec.shape.shared_experts = 1; });
+  add("more shared", [](MoeSpec& spec) { spec.shape.shared_experts = 2; });
+  add("gated shared", [](MoeSpec& spec) {
+    spec.shape.shared_experts = 2;
+    spec.shared_gate = true;
+  });
   add("input", [](MoeSpec& spec) { spec.routing_weight = RoutingWeight::kInput; });
   add("bias", [](MoeSpec& spec) { spec.epilogue.bias = true; });
   add("residual", [](MoeSpec& spec) { spec.epilogue.residual = true; });
@@ -182,6 +188,9 @@ std::vector<Named> layers_of_experts() {
       spec.epilogue = {.activation = Activation::kClampedSwiglu, .gated = true, .limit = limit};
     });
   }
+  add("clamped silu", [](MoeSpec& spec) {
+    spec.epilogue = {.activation = Activation::kSilu, .gated = true, .limit = 7};
+  });
   add("bf16", [](MoeSpec& spec) {
     spec.activation = DType::kBf16;
     spec.gate_up.scale_dtype = spec.down.scale_dtype = DType::kBf16;

@@ -66,7 +66,12 @@ TEST(SpecMeaning, ClampedSwigluIsGatedAndHasALimit) {
   EXPECT_EQ(pointers_of(gemm), Pointers{"/epilogue/limit"});
   gemm.epilogue.limit = 7;
   EXPECT_EQ(pointers_of(gemm), Pointers{});
+  gemm.epilogue.activation = Activation::kGelu;
+  EXPECT_EQ(pointers_of(gemm), Pointers{"/epilogue/limit"});
+  // DeepSeek V4's, which may have one.
   gemm.epilogue.activation = Activation::kSilu;
+  EXPECT_EQ(pointers_of(gemm), Pointers{});
+  gemm.epilogue.gated = false;
   EXPECT_EQ(pointers_of(gemm), Pointers{"/epilogue/limit"});
 }
 

@@ -39,6 +39,18 @@ TEST(SpecMoe, WritesEveryDefault) {
                 R"("epilogue":{"bias":false,"activation":"none","residual":false,"gated":false}})");
 }
 
+TEST(SpecMoe, ReadsSharedExperts) {
+  MoeText text;
+  text.shape = R"(,"shared_experts":2,"first_expert":4)";
+  text.more = R"(,"routing":{"shared_gate":true})";
+  const Spec spec = Spec::parse(text.json());
+  EXPECT_EQ(spec.moe().shape.shared_experts, 2);
+  EXPECT_TRUE(spec.moe().shared_gate);
+  EXPECT_EQ(spec.moe().local_experts(), 4);
+  EXPECT_EQ(spec.moe().device_experts(), 6);
+  EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+}
+
 TEST(SpecMoe, ReadsEachWeight) {
   MoeText text;
   text.gate_up = R"("bits":4,"type":"e2m1","group_size":32,"scale_dtype":"e8m0")";
@@ -153,12 +165,12 @@ TEST(SpecMoe, RefusesUnknownFieldsAndValues) {
     return text;
   };
   using P = std::pair<std::string, std::string>;
-  // Experts take X in 16 bits, in the order of its columns and as it is.
+  // Experts take X in 16 bits and as it is.
   for (const char* dtype : {"int8", "fp8_e4m3", "fp8_e5m2", "fp32"}) {
     EXPECT_EQ(pointer_of(with(&MoeText::activation, R"("dtype":")" + std::string(dtype) + '"')),
               "/activation/dtype");
   }
-  for (const char* field : {"granularity", "pre_scale", "act_order"}) {
+  for (const char* field : {"granularity", "pre_scale"}) {
     EXPECT_EQ(pointer_of(with(&MoeText::activation,
                               R"("dtype":"fp16",")" + std::string(field) + R"(":true)")),
               "/activation/" + std::string(field));
@@ -168,7 +180,7 @@ TEST(SpecMoe, RefusesUnknownFieldsAndValues) {
         P{R"(,"first_expert":-1)", "/shape/first_expert"},
         P{R"(,"first_expert":1024)", "/shape/first_expert"},
         P{R"(,"local_experts":1025)", "/shape/local_experts"}, P{R"(,"m":[1,4])", "/shape/m"},
-        P{R"(,"shared_experts":1)", "/shape/shared_experts"}}) {
+        P{R"(,"shared_expert":1)", "/shape/shared_expert"}}) {
     EXPECT_EQ(pointer_of(with(&MoeText::shape, shape)), pointer);
   }
   for (const auto& [more, pointer] :
@@ -264,6 +276,10 @@ TEST(SpecMoe, RefusesWhatDoesNotGoTogether) {
       {"two of one expert",
        [](MoeSpec& s) { s.router = groups(8, 4, GroupScore::kTopTwo); },
        {"/routing/group_score"}},
+      {"a gate of no experts", [](MoeSpec& s) { s.shared_gate = true; }, {"/routing/shared_gate"}},
+      {"more experts of a token than a warp has lanes",
+       [](MoeSpec& s) { s.shape.shared_experts = 33 - s.shape.top_k; },
+       {"/shape/shared_experts"}},
       {"a clamped function without its limit",
        [](MoeSpec& s) {
          s.epilogue.gated = true;

@@ -10,13 +10,13 @@ static const char kMoe[] =
     "\"down\":{\"bits\":4}},\"activation\":{\"dtype\":\"fp16\"},\"epilogue\":{\"bias\":true,"
     "\"activation\":\"silu\",\"gated\":true,\"residual\":true}}";
 
-/* The same experts, chosen by BF16 logits. */
+/* The same experts, chosen by BF16 logits, and one that every token has. */
 static const char kRouted[] =
     "{\"heddle\":1,\"op\":\"moe\",\"shape\":{\"hidden\":256,\"intermediate\":128,\"experts\":8,"
-    "\"top_k\":2,\"tokens\":[1,8]},\"weight\":{\"gate_up\":{\"bits\":4},\"down\":{\"bits\":4}},"
+    "\"top_k\":2,\"tokens\":[1,8],\"shared_experts\":1},\"weight\":{\"gate_up\":{\"bits\":4},\"down\":{\"bits\":4}},"
     "\"activation\":{\"dtype\":\"fp16\"},\"routing\":{\"scores\":\"sigmoid\",\"logits_dtype\":"
     "\"bf16\","
-    "\"renormalize\":true,\"correction_bias\":true,\"expert_scales\":true},"
+    "\"renormalize\":true,\"correction_bias\":true,\"expert_scales\":true,\"shared_gate\":true},"
     "\"epilogue\":{\"activation\":\"silu\",\"gated\":true}}";
 
 enum { kTokens = 3, kExperts = 5, kHidden = 256, kRows = 2 * 128, kTopK = 2 };
@@ -74,7 +74,8 @@ static void test_logits(heddle_runtime* runtime, size_t gate_up, size_t down) {
   size_t workspace = 0;
   MUST(heddle_kernel_create(runtime, SPEC(kRouted), NULL, &moe) == HEDDLE_OK);
   CHECK(heddle_kernel_workspace_bytes(moe, kTokens, &workspace) == HEDDLE_OK);
-  args = args_of(8, gate_up, down, workspace);
+  args = args_of(9, gate_up, down, workspace);
+  args.shared_gates = input(0x32004, kTokens * 4);
   args.logits = input(0x20002, kTokens * 8 * 2);
   args.correction_bias = input(0x30004, 8 * 4);
   args.expert_scales = input(0x31004, 8 * 4);
@@ -85,6 +86,8 @@ static void test_logits(heddle_runtime* runtime, size_t gate_up, size_t down) {
   REFUSED(logits.bytes -= 1, "launch.too_small");
   REFUSED(correction_bias.bytes -= 1, "launch.too_small");
   REFUSED(expert_scales.bytes -= 1, "launch.too_small");
+  REFUSED(shared_gates.bytes -= 1, "launch.too_small");
+  REFUSED(gate_up.bytes -= 1, "launch.too_small");
   REFUSED(chosen_ids.bytes -= 1, "launch.too_small");
   REFUSED(chosen_weights.bytes -= 1, "launch.too_small");
   REFUSED(workspace.bytes -= 1, "launch.workspace");

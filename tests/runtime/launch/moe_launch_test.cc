@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "experts/router.h"
+#include "heddle/weights.h"
 #include "tests/runtime/launch/launch_refusals.h"
 #include "tests/runtime/launch_size_checks.h"
 
@@ -140,6 +141,37 @@ TEST(MoeLaunch, WantsLogitsOrChoices) {
     EXPECT_EQ(refused([&](auto& a) { a.*output = memory(0xb0000002); }), "launch.misaligned");
     EXPECT_EQ(of_layer([&](auto& a) { a.*output = memory(0xb0000004); }), "launch.unexpected");
   }
+}
+
+// Weights of a shard's own experts and of the shared ones; a number for each token.
+TEST(MoeLaunch, WantsWhatSharedExpertsHave) {
+  MoeSpec spec;
+  spec.shape = {.hidden = 256,
+                .intermediate = 128,
+                .experts = 8,
+                .top_k = 2,
+                .tokens_max = 100,
+                .local_experts = 3,
+                .shared_experts = 2};
+  spec.shared_gate = true;
+  const Plan plan = resolve(Spec::from_moe(spec), target_from_name("h200"));
+  MoeArgs args = plain_args();
+  EXPECT_EQ(layer_refusal(plan, args), "launch.missing");
+  args.shared_gates = memory(0xb0000002);
+  EXPECT_EQ(layer_refusal(plan, args), "launch.misaligned");
+  args.shared_gates = memory(0x60000004);
+  EXPECT_EQ(layer_refusal(plan, args), "launch.overlap");
+  args.shared_gates = memory(0xb0000004, 3 * 4);
+  EXPECT_EQ(layer_refusal(plan, args), "");
+  EXPECT_EQ(moe_parameters(spec, args).shared_gates, args.shared_gates.data);
+  const MoeGemms gemms = moe_gemms(spec);
+  args.gate_up.bytes = 5 * weight_layout(gemms.gate_up).total_bytes;
+  args.down.bytes = 5 * weight_layout(gemms.down).total_bytes;
+  expect_each_is_needed([&] { validate(plan, plan.workspace_bytes(3), args); },
+                        {{"shared_gates", &args.shared_gates.bytes},
+                         {"gate_up", &args.gate_up.bytes},
+                         {"down", &args.down.bytes}});
+  EXPECT_EQ(of_layer([&](auto& a) { a.shared_gates = memory(0xb0000004); }), "launch.unexpected");
 }
 
 TEST(MoeLaunch, WantsAllBytesOfAChoice) {

@@ -72,7 +72,7 @@ struct Epilogue {
   int activation;        // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU, 5: ReLU squared,
                          // 6: clamped SwiGLU
   int gated;             // rows n / 2 and more are ups
-  int limit;
+  int limit;  // of gates and ups; 0: none
   int type;  // of the residual
   int bias_type;
 };
@@ -89,10 +89,12 @@ __device__ double activate(double x, int activation) {
 }
 
 __device__ double activate_gated(double gate, double up, const Epilogue& epilogue) {
+  if (epilogue.limit != 0) {
+    const double limit = epilogue.limit;
+    gate = gate > limit ? limit : gate;
+    up = up > limit ? limit : up < -limit ? -limit : up;
+  }
   if (epilogue.activation != 6) return activate(gate, epilogue.activation) * up;
-  const double limit = epilogue.limit;
-  gate = gate > limit ? limit : gate;
-  up = up > limit ? limit : up < -limit ? -limit : up;
   return (up + 1) * gate / (1 + exp(-1.702 * gate));
 }
 

@@ -31,13 +31,14 @@ inline double activated(Activation activation, double x) {
 
 // The result of a gated epilogue.
 inline double activated(const EpilogueSpec& epilogue, double gate, double up) {
+  if (const double limit = epilogue.limit; limit != 0) {
+    gate = std::min(gate, limit);
+    up = std::clamp(up, -limit, limit);
+  }
   if (epilogue.activation != Activation::kClampedSwiglu) {
     return activated(epilogue.activation, gate) * up;
   }
-  const double limit = epilogue.limit;
-  const double g = std::min(gate, limit);
-  const double u = std::clamp(up, -limit, limit);
-  return (u + 1) * g / (1 + std::exp(-1.702 * g));
+  return (up + 1) * gate / (1 + std::exp(-1.702 * gate));
 }
 
 }  // namespace heddle

@@ -107,7 +107,7 @@ class MoeBench {
     DeviceBuffer y(row_bytes);
     DeviceBuffer residual(row_bytes);
     residual.fill(0, stream_);
-    const std::size_t experts = as_size(spec_.local_experts());
+    const std::size_t experts = as_size(spec_.device_experts());
     DeviceBuffer gate_up_bias(2 * experts * as_size(gemms_.gate_up.shape.n));
     DeviceBuffer down_bias(2 * experts * as_size(gemms_.down.shape.n));
     gate_up_bias.fill(0, stream_);

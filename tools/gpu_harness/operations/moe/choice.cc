@@ -181,6 +181,38 @@ RoutedTokens routed_tokens(const MoeSpec& spec, const RouterVectors& vectors, st
   return routed;
 }
 
+std::vector<float> random_shared_gates(const MoeSpec& spec, std::int64_t tokens,
+                                       std::uint32_t seed) {
+  if (!spec.shared_gate) return {};
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 2);
+  std::vector<float> gates(static_cast<std::size_t>(tokens));
+  for (float& gate : gates) gate = normal(random);
+  return gates;
+}
+
+std::vector<ExpertUse> expert_uses(const MoeSpec& spec, const std::vector<std::int32_t>& ids,
+                                   const std::vector<float>& weights,
+                                   const std::vector<float>& shared_gates) {
+  const auto top_k = static_cast<std::size_t>(spec.shape.top_k);
+  std::vector<ExpertUse> uses;
+  for (std::size_t begin = 0; begin < ids.size(); begin += top_k) {
+    const std::size_t token = begin / top_k;
+    const auto add = [&](std::int64_t expert, double weight) {
+      uses.push_back({static_cast<std::int64_t>(token), expert, weight});
+    };
+    for (std::size_t i = begin; i < begin + top_k; ++i) {
+      const std::int64_t local = ids[i] - spec.shape.first_expert;
+      if (local >= 0 && local < spec.local_experts()) add(local, weights[i]);
+    }
+    const double gate = spec.shared_gate ? shared_gates[token] : 0;
+    for (std::int64_t i = spec.local_experts(); i < spec.device_experts(); ++i) {
+      add(i, spec.shared_gate ? 1 / (1 + std::exp(-gate)) : 1);
+    }
+  }
+  return uses;
+}
+
 std::vector<std::uint8_t> stored_logits(DType dtype, const std::vector<double>& values) {
   const std::size_t size = place(bytes_of(dtype));
   std::vector<std::uint8_t> stored(values.size() * size);

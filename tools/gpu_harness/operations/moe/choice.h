@@ -38,6 +38,23 @@ struct RoutedTokens {
 RoutedTokens routed_tokens(const MoeSpec& spec, const RouterVectors& vectors, std::int64_t tokens,
                            const std::vector<double>& preferences, bool alike, std::uint32_t seed);
 
+// For each token what shared experts are weighed by; empty where the spec has no gate.
+std::vector<float> random_shared_gates(const MoeSpec& spec, std::int64_t tokens,
+                                       std::uint32_t seed);
+
+// What a launch computes for a token: an expert of this device, by its place in the stack of
+// weights, and its weight.
+struct ExpertUse {
+  std::int64_t token = 0;
+  std::int64_t expert = 0;
+  double weight = 1;
+};
+// In the order of tokens, of a token that of its choices, behind which shared experts follow. `ids`
+// and `weights`: [tokens][top_k].
+std::vector<ExpertUse> expert_uses(const MoeSpec& spec, const std::vector<std::int32_t>& ids,
+                                   const std::vector<float>& weights,
+                                   const std::vector<float>& shared_gates);
+
 // Numbers as the spec's type of logits has them, and back.
 std::vector<std::uint8_t> stored_logits(DType dtype, const std::vector<double>& values);
 std::vector<double> logit_values(DType dtype, const std::vector<std::uint8_t>& stored);

@@ -20,11 +20,13 @@ class Reference {
         helpers_(helpers),
         stream_(stream),
         format_(float16_format(spec.activation)),
+        all_uses_(expert_uses(spec, problem.choices.ids, problem.choices.weights,
+                              problem.choices.shared_gates)),
         y_(problem.x.size()) {}
 
   std::vector<double> compute() {
     for (std::size_t i = 0; i < problem_.residual.size(); ++i) y_[i] = value(problem_.residual[i]);
-    for (std::int64_t expert = 0; expert < spec_.local_experts(); ++expert) add(expert);
+    for (std::int64_t expert = 0; expert < spec_.device_experts(); ++expert) add(expert);
     return std::move(y_);
   }
 
@@ -33,45 +35,37 @@ class Reference {
 
   // What the expert adds to its tokens.
   void add(std::int64_t expert) {
-    const std::vector<std::size_t> assignments = assignments_of(expert);
-    if (assignments.empty()) return;
+    const std::vector<ExpertUse> uses = uses_of(expert);
+    if (uses.empty()) return;
     const std::vector<double> sums =
-        product(weights_.gate_up_of(expert), gemms_.gate_up, tokens_of(assignments));
+        product(weights_.gate_up_of(expert), gemms_.gate_up, tokens_of(uses));
     const std::vector<double> outputs =
-        product(weights_.down_of(expert), gemms_.down, middle_of(expert, assignments, sums));
+        product(weights_.down_of(expert), gemms_.down, middle_of(expert, uses, sums));
     const std::int64_t hidden = spec_.shape.hidden;
-    for (std::size_t row = 0; row < assignments.size(); ++row) {
-      const double weight = spec_.routing_weight == RoutingWeight::kInput
-                                ? 1
-                                : problem_.choices.weights[assignments[row]];
+    for (std::size_t row = 0; row < uses.size(); ++row) {
+      const double weight =
+          spec_.routing_weight == RoutingWeight::kInput ? 1 : uses[row].weight;
       for (std::int64_t column = 0; column < hidden; ++column) {
         double output = outputs[row * as_size(hidden) + as_size(column)];
         if (spec_.epilogue.bias) {
           output += value(problem_.down_bias[as_size(expert * hidden + column)]);
         }
-        y_[token_of(assignments[row]) * as_size(hidden) + as_size(column)] += weight * output;
+        y_[as_size(uses[row].token * hidden + column)] += weight * output;
       }
     }
   }
 
-  std::size_t token_of(std::size_t assignment) const {
-    return assignment / as_size(spec_.shape.top_k);
+  std::vector<ExpertUse> uses_of(std::int64_t expert) const {
+    std::vector<ExpertUse> uses = all_uses_;
+    std::erase_if(uses, [&](const ExpertUse& use) { return use.expert != expert; });
+    return uses;
   }
 
-  std::vector<std::size_t> assignments_of(std::int64_t expert) const {
-    std::vector<std::size_t> assignments;
-    for (std::size_t i = 0; i < problem_.choices.ids.size(); ++i) {
-      if (problem_.choices.ids[i] == spec_.shape.first_expert + expert) assignments.push_back(i);
-    }
-    return assignments;
-  }
-
-  std::vector<std::uint16_t> tokens_of(const std::vector<std::size_t>& assignments) const {
+  std::vector<std::uint16_t> tokens_of(const std::vector<ExpertUse>& uses) const {
     const auto hidden = spec_.shape.hidden;
     std::vector<std::uint16_t> rows;
-    for (const std::size_t assignment : assignments) {
-      const auto first =
-          problem_.x.begin() + static_cast<std::ptrdiff_t>(token_of(assignment)) * hidden;
+    for (const ExpertUse& use : uses) {
+      const auto first = problem_.x.begin() + static_cast<std::ptrdiff_t>(use.token * hidden);
       rows.insert(rows.end(), first, first + hidden);
     }
     return rows;
@@ -93,15 +87,14 @@ class Reference {
 
   // What the second product reads.
   std::vector<std::uint16_t> middle_of(std::int64_t expert,
-                                       const std::vector<std::size_t>& assignments,
+                                       const std::vector<ExpertUse>& uses,
                                        const std::vector<double>& sums) const {
     const std::int64_t n = gemms_.gate_up.shape.n;
     const std::int64_t columns = spec_.shape.intermediate;
     std::vector<std::uint16_t> middle;
-    for (std::size_t row = 0; row < assignments.size(); ++row) {
-      const double weight = spec_.routing_weight == RoutingWeight::kInput
-                                ? problem_.choices.weights[assignments[row]]
-                                : 1;
+    for (std::size_t row = 0; row < uses.size(); ++row) {
+      const double weight =
+          spec_.routing_weight == RoutingWeight::kInput ? uses[row].weight : 1;
       const auto sum = [&](std::int64_t column) {
         double s = weight * sums[row * as_size(n) + as_size(column)];
         if (spec_.epilogue.bias) s += value(problem_.gate_up_bias[as_size(expert * n + column)]);
@@ -125,6 +118,7 @@ class Reference {
   const HelperKernels& helpers_;
   const OwnedStream& stream_;
   const Float16Format format_;
+  const std::vector<ExpertUse> all_uses_;
   std::vector<double> y_;
 };
 

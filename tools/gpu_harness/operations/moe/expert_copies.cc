@@ -25,8 +25,8 @@ ExpertCopies::ExpertCopies(const MoeSpec& spec, const HelperKernels& helpers,
                            const OwnedStream& stream, std::size_t copies)
     : stream_(stream) {
   const MoeGemms gemms = moe_gemms(spec);
-  gate_up_.push_back(experts_of(gemms.gate_up, spec.local_experts(), helpers, stream));
-  down_.push_back(experts_of(gemms.down, spec.local_experts(), helpers, stream));
+  gate_up_.push_back(experts_of(gemms.gate_up, spec.device_experts(), helpers, stream));
+  down_.push_back(experts_of(gemms.down, spec.device_experts(), helpers, stream));
   grow_to(copies);
 }
 

@@ -63,9 +63,11 @@ RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing r
     for (double& value : popularity) value = std::log(value);
     RoutedTokens routed = routed_tokens(spec, router_vectors(spec), tokens, popularity,
                                         routing == Routing::kOne, seed);
-    return {std::move(routed.ids), std::move(routed.weights), std::move(routed.logits)};
+    return {std::move(routed.ids), std::move(routed.weights), std::move(routed.logits),
+            random_shared_gates(spec, tokens, seed)};
   }
   RouterChoices choices;
+  choices.shared_gates = random_shared_gates(spec, tokens, seed);
   std::vector<std::pair<double, std::int32_t>> order(popularity.size());
   for (std::int64_t token = 0; token < tokens; ++token) {
     if (routing != Routing::kOne || token == 0) {
@@ -94,7 +96,7 @@ RouterVectors router_vectors(const MoeSpec& spec) {
 
 DeviceChoices::DeviceChoices(const MoeSpec& spec, const RouterChoices& choices,
                              const OwnedStream& stream)
-    : has_logits_(spec.router.chooses()) {
+    : has_logits_(spec.router.chooses()), shared_gates_(to_device(choices.shared_gates, stream)) {
   if (has_logits_) {
     const RouterVectors vectors = router_vectors(spec);
     logits_ = to_device(choices.logits, stream);
@@ -114,6 +116,8 @@ void DeviceChoices::upload(const RouterChoices& choices, const OwnedStream& stre
     ids_.upload(choices.ids.data(), ids_.bytes(), stream);
     weights_.upload(choices.weights.data(), weights_.bytes(), stream);
   }
+  if (shared_gates_.bytes() == 0) return;
+  shared_gates_.upload(choices.shared_gates.data(), shared_gates_.bytes(), stream);
 }
 
 void DeviceChoices::give(MoeArgs* args) const {
@@ -122,27 +126,28 @@ void DeviceChoices::give(MoeArgs* args) const {
   args->logits = logits_.memory();
   args->correction_bias = correction_bias_.memory();
   args->expert_scales = expert_scales_.memory();
+  args->shared_gates = shared_gates_.memory();
 }
 
 std::vector<std::int64_t> rows_of_experts(const MoeSpec& spec, const RouterChoices& choices) {
-  std::vector<std::int64_t> rows(as_size(spec.local_experts()));
-  for (const std::int32_t id : choices.ids) {
-    const std::int64_t local = id - spec.shape.first_expert;
-    if (local >= 0 && local < spec.local_experts()) ++rows[as_size(local)];
+  std::vector<std::int64_t> rows(as_size(spec.device_experts()));
+  for (const ExpertUse& use :
+       expert_uses(spec, choices.ids, choices.weights, choices.shared_gates)) {
+    ++rows[as_size(use.expert)];
   }
   return rows;
 }
 
 MoeWeights::MoeWeights(const MoeSpec& spec, std::uint32_t seed, const OwnedStream& stream) {
   const MoeGemms gemms = moe_gemms(spec);
-  const std::size_t drawn = std::min(kDrawnExperts, as_size(spec.local_experts()));
+  const std::size_t drawn = std::min(kDrawnExperts, as_size(spec.device_experts()));
   for (std::size_t i = 0; i < drawn; ++i) {
     const auto of_expert = static_cast<std::uint32_t>(seed + 2 * i);
     gate_up_drawn_.push_back(std::make_unique<DeviceWeights>(gemms.gate_up, of_expert, stream));
     down_drawn_.push_back(std::make_unique<DeviceWeights>(gemms.down, of_expert + 1, stream));
   }
-  gate_up_ = all_experts(gate_up_drawn_, spec.local_experts(), stream);
-  down_ = all_experts(down_drawn_, spec.local_experts(), stream);
+  gate_up_ = all_experts(gate_up_drawn_, spec.device_experts(), stream);
+  down_ = all_experts(down_drawn_, spec.device_experts(), stream);
 }
 
 MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing routing,
@@ -154,9 +159,9 @@ MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing ro
   problem.x = normals(spec.activation, tokens * spec.shape.hidden, x_deviation(spec), random);
   if (spec.epilogue.bias) {
     const std::int64_t rows = moe_gemms(spec).gate_up.shape.n;
-    problem.gate_up_bias = normals(spec.activation, spec.local_experts() * rows, 0.5, random);
+    problem.gate_up_bias = normals(spec.activation, spec.device_experts() * rows, 0.5, random);
     problem.down_bias =
-        normals(spec.activation, spec.local_experts() * spec.shape.hidden, 0.5, random);
+        normals(spec.activation, spec.device_experts() * spec.shape.hidden, 0.5, random);
   }
   if (spec.epilogue.residual) {
     problem.residual = normals(spec.activation, tokens * spec.shape.hidden, 1, random);

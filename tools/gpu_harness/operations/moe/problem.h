@@ -26,6 +26,7 @@ struct RouterChoices {
   std::vector<std::int32_t> ids;
   std::vector<float> weights;        // of a token they add up to 1, but where they come of logits
   std::vector<std::uint8_t> logits;  // [tokens][experts] of a spec that has them, else empty
+  std::vector<float> shared_gates{};  // [tokens] of a spec that has them, else empty
 };
 RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing routing,
                              std::uint32_t seed);
@@ -33,7 +34,7 @@ RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing r
 // The same for all draws of a spec.
 RouterVectors router_vectors(const MoeSpec& spec);
 
-// Choices as a launch takes them: ids and weights, or logits.
+// Choices as a launch takes them: ids and weights, or logits; and gates of shared experts.
 class DeviceChoices {
  public:
   DeviceChoices(const MoeSpec& spec, const RouterChoices& choices, const OwnedStream& stream);
@@ -43,13 +44,13 @@ class DeviceChoices {
 
  private:
   bool has_logits_;
-  DeviceBuffer ids_, weights_, logits_, correction_bias_, expert_scales_;
+  DeviceBuffer ids_, weights_, logits_, correction_bias_, expert_scales_, shared_gates_;
 };
 
-// Rows of each local expert.
+// Rows of each expert of this device.
 std::vector<std::int64_t> rows_of_experts(const MoeSpec& spec, const RouterChoices& choices);
 
-// The weights of all local experts. Few are drawn, and experts share them in turn, which spares the
+// The weights of all experts of this device. Few are drawn, and experts share them in turn, which spares the
 // host the work. Needs a current context.
 class MoeWeights {
  public:
@@ -77,8 +78,8 @@ struct MoeProblem {
   std::int64_t tokens = 0;
   RouterChoices choices;
   std::vector<std::uint16_t> x;             // [tokens][hidden]
-  std::vector<std::uint16_t> gate_up_bias;  // [local_experts][rows]; empty without
-  std::vector<std::uint16_t> down_bias;     // [local_experts][hidden]; empty without
+  std::vector<std::uint16_t> gate_up_bias;  // [experts][rows]; empty without
+  std::vector<std::uint16_t> down_bias;     // [experts][hidden]; empty without
   std::vector<std::uint16_t> residual;      // [tokens][hidden]; empty without
 };
 MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing routing,

@@ -13,11 +13,12 @@
 namespace heddle {
 namespace {
 
-// Of the local experts, those that so many tokens hit on average.
+// Of this device's experts, those that so many tokens hit on average.
 double experts_hit(const MoeSpec& spec, int tokens) {
   const double of_token =
       static_cast<double>(spec.shape.top_k) / static_cast<double>(spec.shape.experts);
-  return static_cast<double>(spec.local_experts()) * (1 - std::pow(1 - of_token, tokens));
+  return static_cast<double>(spec.local_experts()) * (1 - std::pow(1 - of_token, tokens)) +
+         static_cast<double>(spec.shape.shared_experts);
 }
 
 DeviceBuffer zeros(std::int64_t experts, std::int64_t rows, const OwnedStream& stream) {
@@ -32,8 +33,8 @@ struct MoeStepWeights : StepWeights {
       : experts(spec, helpers, stream, launches) {
     if (!spec.epilogue.bias) return;
     const MoeGemms gemms = moe_gemms(spec);
-    gate_up_bias = zeros(spec.local_experts(), gemms.gate_up.shape.n, stream);
-    down_bias = zeros(spec.local_experts(), gemms.down.shape.n, stream);
+    gate_up_bias = zeros(spec.device_experts(), gemms.gate_up.shape.n, stream);
+    down_bias = zeros(spec.device_experts(), gemms.down.shape.n, stream);
   }
 
   ExpertCopies experts;
