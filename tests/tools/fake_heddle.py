@@ -3,7 +3,8 @@
 
 FAKE_HEDDLE is JSON: {"times": kernel time over floor, "cublas": whether there is one,
 "spike": {M: times more}, "fail": exit code, "fail_n": of which N only,
-"choice_us": of experts by logits, "no_gpu": whether there is none, "device": its name, "document": what any bench prints instead}. Of a sweep "times" is the choice over the fastest.
+"choice_us": of experts by logits, "skewed": times more of a skewed choice, "no_gpu": whether there is none,
+"device": its name, "document": what any bench prints instead}. Of a sweep "times" is the choice over the fastest.
 """
 
 import json
@@ -56,10 +57,11 @@ def rows_report(wanted, m_list):
     return {"device": "fake", "read_tb_per_s": RATE, "benches": rows}
 
 
-def experts_report(wanted, spec, m_list):
+def experts_report(wanted, spec, m_list, skewed):
     more = wanted.get("choice_us", 0) if "routing" in spec else 0
+    times = wanted["times"] * (wanted.get("skewed", 1) if skewed else 1)
     rows = [{"m": m, "experts_hit": 4.0, "floor_us": 10.0,
-             "us": 10.0 * wanted["times"] * wanted.get("spike", {}).get(str(m), 1) + more}
+             "us": 10.0 * times * wanted.get("spike", {}).get(str(m), 1) + more}
             for m in m_list]
     return {"device": wanted.get("device", "fake"), "read_tb_per_s": RATE, "benches": rows}
 
@@ -117,7 +119,7 @@ def main(arguments):
         elif specs["op"] == "kv_append":
             report = append_report(wanted)
         elif specs["op"] == "moe":
-            report = experts_report(wanted, specs, m_list)
+            report = experts_report(wanted, specs, m_list, "--skewed" in arguments)
         else:
             report = rows_report(wanted, m_list) if m_list else weights_report(wanted)
         print(json.dumps(report))

@@ -15,12 +15,15 @@ class MoeTest(ScriptTest):
 
     def layers(self, **fake):
         """Those that are given ids and weights."""
-        groups = self.document("bench-moe", **fake)["groups"]
-        return {name: groups[name] for name in groups if "from logits" not in name}
+        return self.document("bench-moe", "--groups", "layers", **fake)["groups"]
+
+    def groups_named(self, group, word, **fake):
+        """Of a run of this group alone those with the word in their names."""
+        groups = self.document("bench-moe", "--groups", group, **fake)["groups"]
+        return {name: groups[name] for name in groups if word in name}
 
     def routed(self, **fake):
-        groups = self.document("bench-moe", **fake)["groups"]
-        return {name: groups[name] for name in groups if "from logits" in name}
+        return self.groups_named("logits", "from logits", **fake)
 
     def test_every_layer_is_timed_at_every_number_of_tokens(self):
         layers = self.layers(times=1.5)
@@ -54,6 +57,36 @@ class MoeTest(ScriptTest):
                     self.assertIs(cell["passed"], passed)
         for layer in self.routed(times=1.5, choice_us=1).values():
             self.assertTrue(all(cell["passed"] is None for cell in layer["cells"]))
+
+    def test_a_skewed_choice_is_held_against_the_uniform_one(self):
+        for skewed, passed in ((1.1, True), (1.2, False)):
+            groups = self.groups_named("skewed", "skewed", times=1.5, skewed=skewed,
+                                       device="NVIDIA H200")
+            self.assertEqual(len(groups), len(moe_bars.LAYERS))
+            for layer in groups.values():
+                self.assertEqual([cell["tokens"] for cell in layer["cells"]],
+                                 list(moe_bars.SKEWED_TOKENS))
+                for cell in layer["cells"]:
+                    self.assertAlmostEqual(cell["times_uniform"], skewed)
+                    self.assertIs(cell["passed"], passed)
+
+    def test_layers_by_the_rows_of_an_expert(self):
+        groups = self.document("bench-moe", "--groups", "rows", times=1.25,
+                               device="NVIDIA H200")["groups"]
+        self.assertEqual(list(groups), list(moe_bars.BY_ROWS))
+        for layer in groups.values():
+            self.assertEqual([cell["rows"] for cell in layer["cells"]], list(moe_bars.ROWS))
+            self.assertEqual([cell["passed"] for cell in layer["cells"]],
+                             [1.25 <= bar for bar in moe_bars.H200_BY_ROWS])
+        for spec, tokens in moe_bars.BY_ROWS.values():
+            self.assertEqual(spec["shape"]["experts"] // spec["shape"]["top_k"], tokens)
+            self.assertLessEqual(max(moe_bars.ROWS) * tokens, spec["shape"].get("tokens", [1, 4096])[1])
+
+    def test_without_pytorch_it_says_so_and_goes_on(self):
+        done = self.script("bench-moe", "--groups", "cublas,rows", "--python", "false", times=1)
+        self.assertIn("without cuBLAS", done.stderr)
+        self.assertIn("DeepSeek", done.stdout)
+        self.assertNotIn("times faster", done.stdout)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ struct BenchOptions {
   std::vector<std::int64_t> m = {};       // none: the usual ones
   std::vector<AttentionLoad> loads = {};  // of decode_attention; none: the usual ones
   TimingBudget budget = {};
+  bool skewed = false;  // of moe: some experts are chosen more often than others
   // Of gemms.
   bool cublas = false;
   bool chain = false;  // also all specs one after another

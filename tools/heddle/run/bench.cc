@@ -46,6 +46,7 @@ struct BenchCommand {
   std::string behind;
   StepOptions step;
   bool chain = false;
+  bool skewed = false;
   bool sweep = false;
   std::size_t most = 0;     // candidates of a sweep; 0: all
   double milliseconds = 0;  // 0: as long as is usual
@@ -128,6 +129,11 @@ int run_behind(const BenchCommand& options, const std::vector<Spec>& specs) {
   return bench_row_behind(runtime, specs.front(), gemm, m, budget_of(options, {}), options.json);
 }
 
+void refuse_skewed(const BenchCommand& options, const std::vector<Spec>& specs) {
+  if (!options.skewed || (specs.size() == 1 && specs.front().op() == Op::kMoe)) return;
+  throw Error(ErrorCategory::kUsage, "tool.skewed", "--skewed is of one moe");
+}
+
 // What the options mean for a list of gemms, and for one spec of another operation.
 BenchOptions gemm_bench(const BenchCommand& options, const std::vector<Spec>& specs) {
   if (!options.loads.empty()) {
@@ -150,6 +156,7 @@ BenchOptions other_bench(const BenchCommand& options, const std::vector<Spec>& s
   check_m_list(spec, bench.m);
   check_loads(spec, options.loads);
   bench.loads = parse_attention_loads(options.loads);
+  bench.skewed = options.skewed;
   bench.budget = budget_of(options, {});
   return bench;
 }
@@ -179,6 +186,7 @@ int run(const BenchCommand& options) {
                                      budget_of(options, {}), options.json});
   }
   const std::vector<Spec> specs = read_specs(options);
+  refuse_skewed(options, specs);
   if (!options.behind.empty()) return run_behind(options, specs);
   if (options.sweep && specs.size() != 1) {
     throw Error(ErrorCategory::kUsage, "tool.sweep_list", "--sweep takes one spec, not a list");
@@ -213,11 +221,15 @@ void add_bench_command(CLI::App& app, Action* action) {
       ->delimiter(',');
   command->add_flag("--chain", options->chain,
                     "also the specs one after another in one graph, as a model's layers are");
+  CLI::Option* skewed = command->add_flag(
+      "--skewed", options->skewed,
+      "of moe: of the experts in some order the i-th is chosen in proportion to 1 / i; else all "
+      "alike");
   CLI::Option* sweep = command->add_flag(
       "--sweep", options->sweep,
       "every kernel that the planner could have chosen for each M or load, and how far its choice "
       "is from the fastest");
-  sweep->excludes("--baseline")->excludes("--chain");
+  sweep->excludes("--baseline")->excludes("--chain")->excludes(skewed);
   command
       ->add_option("--behind", options->behind,
                    "of row_transform: by how much a GEMM with the rows behind it takes longer than "
@@ -253,7 +265,8 @@ void add_bench_command(CLI::App& app, Action* action) {
       ->excludes("--loads")
       ->excludes("--chain")
       ->excludes("--sweep")
-      ->excludes("--behind");
+      ->excludes("--behind")
+      ->excludes(skewed);
   add_device_target_option(*command, &options->target);
   add_tuned_option(*command, &options->compile);
   add_compile_options(*command, &options->compile);

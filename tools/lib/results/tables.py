@@ -8,7 +8,7 @@ from results.data import UNKNOWN_UNIT, Table, Value
 # Columns by their whole name, then by how it ends.
 _UNITS = {
     "count": ("n", "k", "m", "larger_m", "spec", "sequences", "length", "shortest", "tokens",
-              "batch", "context", "launches", "candidates", "layers", "model_layers", "seed",
+              "batch", "context", "launches", "candidates", "layers", "model_layers", "rows", "seed",
               "kernels", "against_kernels", "cells_drawn", "experts_hit", "stream_words",
               "stream_blocks_per_sm"),
     "ratio": ("times", "bar", "ratio", "cublas_ratio"),
