@@ -75,6 +75,7 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
           epilogue.activation,
           epilogue.gated,
           epilogue.limit,
+          epilogue.gate_limit,
           bytes_of(spec.output_dtype()),
           finds_output_scales(spec)};
 }

@@ -47,6 +47,7 @@ std::string epilogue_name(const GemmSpec& spec) {
     name += fmt::format("_{}", to_string(spec.epilogue.activation));
   }
   if (spec.epilogue.limit != 0) name += fmt::format("_limit{}", spec.epilogue.limit);
+  if (spec.epilogue.gate_limit != 0) name += fmt::format("_gates{}", spec.epilogue.gate_limit);
   if (spec.epilogue.residual) name += "_residual";
   return name;
 }

@@ -42,8 +42,8 @@ bool same(const ModelExperts& a, const ModelExperts& b) {
          a.groups_per_token == b.groups_per_token && a.normalised == b.normalised &&
          a.scale == b.scale && a.bias == b.bias && a.hashed == b.hashed && a.routed == b.routed &&
          a.plain_gate == b.plain_gate && a.clamp_limit == b.clamp_limit &&
-         a.clamp_factor == b.clamp_factor && a.weighs_input == b.weighs_input &&
-         a.plain_shared == b.plain_shared;
+         a.clamp_factor == b.clamp_factor && a.gate_limit == b.gate_limit &&
+         a.weighs_input == b.weighs_input && a.plain_shared == b.plain_shared;
 }
 
 bool alike(const DecodedBlock& a, const DecodedBlock& b) {
@@ -330,6 +330,7 @@ class Interpreter {
     facts.plain_gate = values_.flag(row.plain_gate.empty() ? family_.plain_gate : row.plain_gate);
     facts.clamp_limit = values_.number(row.clamp_limit);
     facts.clamp_factor = values_.number(row.clamp_factor);
+    facts.gate_limit = values_.number(row.gate_limit);
     facts.weighs_input = values_.flag(row.weighs_input);
     facts.plain_shared = values_.flag(row.plain_shared);
     return facts;

@@ -15,18 +15,36 @@ namespace {
 constexpr double kClampFactor = 1.702;  // of Activation::kClampedSwiglu
 constexpr double kMostClampLimit = 65536;
 
+bool is_whole(double limit) {
+  return limit == std::floor(limit) && limit >= 1 && limit <= kMostClampLimit;
+}
+
+void set_situ(const ModelExperts& experts, MoeEpilogueSpec* epilogue, std::string* why) {
+  const double limit = experts.clamp_limit;
+  if (!epilogue->gated) {
+    *why = "its experts have no gates, which situ takes";
+  } else if (!is_whole(experts.gate_limit) || (limit != 0 && !is_whole(limit))) {
+    *why =
+        "kernels of experts bound the gates and ups of situ by whole numbers, but the config "
+        "says " +
+        plain(experts.gate_limit) + " and " + plain(limit);
+  }
+  epilogue->activation = Activation::kSitu;
+  epilogue->limit = why->empty() ? static_cast<int>(limit) : 0;
+  epilogue->gate_limit = why->empty() ? static_cast<int>(experts.gate_limit) : 0;
+}
+
 // `activation`: the family's, of experts that clamp ahead of it.
 void set_clamped(const ModelExperts& experts, const std::string& activation,
                  MoeEpilogueSpec* epilogue, std::string* why) {
   const double limit = experts.clamp_limit;
-  const bool is_whole = limit == std::floor(limit) && limit >= 1 && limit <= kMostClampLimit;
   const bool is_plain = experts.clamp_factor == 0;
   if (!epilogue->gated) {
     *why = "its experts clamp gates that they do not have";
   } else if (is_plain && gate_activation(activation) != Activation::kSilu) {
     *why = "kernels of experts clamp gates of silu, and the config's activation is \"" +
            excerpt(activation) + '"';
-  } else if (!is_whole) {
+  } else if (!is_whole(limit)) {
     *why = "kernels of experts clamp gates and ups to a whole number, but the config says " +
            plain(limit);
   } else if (!is_plain && experts.clamp_factor != kClampFactor) {
@@ -84,6 +102,8 @@ MoeSpec moe_of_block(const Decoder& decoder, const DecodedBlock& block, std::str
   epilogue.residual = is_shared_residual(experts);
   if (modules.first.empty() || modules.first.size() > 2 || modules.down.size() != 1) {
     *why = "its experts are not a first product and a second one";
+  } else if (decoder.gate.activation == "situ") {
+    set_situ(experts, &epilogue, why);
   } else if (experts.clamp_limit != 0) {
     set_clamped(experts, decoder.gate.activation, &epilogue, why);
   } else if (!experts.plain_gate) {

@@ -119,6 +119,7 @@ struct ExpertsRow {
   Expression clamp_limit = "0";       // of gates and ups; 0: none
   Expression clamp_factor = "1.702";  // of gates in the sigmoid of gpt-oss's clamped SwiGLU; 0: the
                                       // activation is the family's
+  Expression gate_limit = "0";        // of gates in SiTU, whose ups have clamp_limit
   Expression weighs_input = "false";  // routing weights multiply what experts take
   Expression plain_shared = "true";   // shared and routed experts are added as they are
 };

@@ -83,6 +83,7 @@ struct ModelExperts {
   // is that of gates in the sigmoid of gpt-oss's clamped SwiGLU, which is the activation.
   double clamp_limit = 0;
   double clamp_factor = 0;
+  double gate_limit = 0;  // of gates, where the activation is SiTU; clamp_limit is that of its ups
   bool weighs_input = false;  // routing weights multiply what an expert takes, not what it makes
   bool plain_shared = true;   // the outputs of shared and routed experts are added as they are
 };

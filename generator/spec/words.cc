@@ -26,7 +26,7 @@ static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");
 static_assert(word(kInterleaveWords, Interleave::kByteFragment) == "byte_fragment");
 static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");
 static_assert(word(kOutputDTypeWords, DType::kFp32) == "fp32");
-static_assert(word(kActivationWords, Activation::kClampedSwiglu) == "clamped_swiglu");
+static_assert(word(kActivationWords, Activation::kSitu) == "situ");
 static_assert(word(kPathWords, Path::kHopper) == "hopper");
 static_assert(word(kAccumulationWords, Accumulation::kFast) == "fast");
 static_assert(word(kKvDtypeWords, KvDtype::kNvfp4) == "nvfp4");

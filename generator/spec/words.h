@@ -27,8 +27,8 @@ inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"hedd
                                                                            "gptq_v2"};
 inline constexpr std::array<std::string_view, 6> kOutputDTypeWords = {
     "fp16", "bf16", "fp32", "int8", "fp8_e4m3", "fp8_e5m2"};
-inline constexpr std::array<std::string_view, 7> kActivationWords = {
-    "none", "relu", "gelu", "gelu_tanh", "silu", "relu2", "clamped_swiglu"};
+inline constexpr std::array<std::string_view, 8> kActivationWords = {
+    "none", "relu", "gelu", "gelu_tanh", "silu", "relu2", "clamped_swiglu", "situ"};
 inline constexpr std::array<std::string_view, 4> kPathWords = {"auto", "turing", "ampere",
                                                                "hopper"};
 inline constexpr std::array<std::string_view, 2> kAccumulationWords = {"promoted", "fast"};

@@ -14,8 +14,9 @@ inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultM
 
 // kRelu2: the square of kRelu. A gated kSilu with a limit takes g = min(gate, limit) for the gate
 // and u = clamp(up, -limit, limit) for the up (DeepSeek V4). kClampedSwiglu, of gated epilogues
-// only, is gpt-oss's: (u + 1) * g * sigmoid(1.702 * g).
-enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu };
+// only, is gpt-oss's: (u + 1) * g * sigmoid(1.702 * g). kSitu, of gated epilogues only, is Kimi
+// K3's: with t(x, b) = b * tanh(x / b) it is t(gate, gate_limit) * sigmoid(gate) * t(up, limit).
+enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu, kSitu };
 // Which generation's instructions the kernel uses; with kAuto any that the target has.
 enum class Path {
   kAuto,
@@ -53,7 +54,8 @@ struct EpilogueSpec {
   Activation activation = Activation::kNone;
   bool residual = false;  // of Y's shape, GemmSpec::residual_dtype()
   bool gated = false;     // N is a multiple of 16
-  int limit = 0;          // kClampedSwiglu requires one, a gated kSilu may have one; 0: none
+  int limit = 0;          // kClampedSwiglu requires one, a gated kSilu or kSitu may have one; 0: none
+  int gate_limit = 0;     // of kSitu, where it is required
 };
 
 // How X of eight bits was quantised: a value is the code, less its row's zero point, times the

@@ -286,6 +286,7 @@ typedef struct heddle_moe_args {
   heddle_input residual;     /* as x */
   heddle_output workspace;   /* zeroed once before its first use */
   heddle_input shared_gates; /* [tokens] FP32, with routing.shared_gate */
+  heddle_input permutation;  /* [experts with weights][hidden] int32, with activation.act_order */
   /* With routing.scores, in place of ids and weights: */
   heddle_input logits;          /* [tokens][experts] of routing.logits_dtype */
   heddle_input correction_bias; /* [experts] FP32, as the spec says */

@@ -28,13 +28,14 @@ struct MoeShape {
   std::int64_t shared_experts = 0;
 };
 
-// What an expert does between and behind its products: EpilogueSpec's activation, gated, limit.
+// What an expert does between and behind its products: EpilogueSpec's activation, gated and limits.
 struct MoeEpilogueSpec {
   bool bias = false;  // both products have one: [local experts][N] of the activation's dtype
   Activation activation = Activation::kNone;
   bool residual = false;  // added to Y: [tokens][hidden] of the activation's dtype
   bool gated = false;
   int limit = 0;
+  int gate_limit = 0;
 };
 
 // What becomes of a router's logit before experts are chosen.
@@ -90,6 +91,9 @@ struct MoeSpec {
   WeightSpec gate_up;  // W[gated ? 2 * intermediate : intermediate, hidden] of each expert
   WeightSpec down;     // W[hidden, intermediate] of each expert
   DType activation = DType::kFp16;  // kFp16 or kBf16: X, Y, bias and residual
+  // Packed column j of an expert's gate_up is column permutation[j] of X, a permutation of its own.
+  // Columns of down may be packed in any order, if the rows of gate_up are in the same.
+  bool act_order = false;
   RouterSpec router;
   RoutingWeight routing_weight = RoutingWeight::kOutput;
   bool shared_gate = false;  // a launch takes a number for each token

@@ -228,6 +228,9 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput correction_bias;
   DeviceInput expert_scales;
   DeviceInput shared_gates;  // [tokens] FP32; required exactly with routing.shared_gate
+  // [experts][hidden] int32, of the experts whose weights there are; required exactly with
+  // activation.act_order. Not checked.
+  DeviceInput permutation;
   // Optional, of a spec with logits: the ids and weights that this launch has found, as above.
   DeviceOutput chosen_ids;
   DeviceOutput chosen_weights;

@@ -20,7 +20,7 @@ Launch check_moe(const MoeKernel& kernel, nb::handle x, nb::handle gate_up, nb::
                  nb::handle ids, nb::handle weights, nb::handle y, nb::handle gate_up_bias,
                  nb::handle down_bias, nb::handle residual, nb::handle workspace, Number tokens,
                  nb::handle logits, nb::handle correction_bias, nb::handle expert_scales,
-                 nb::handle chosen_ids, nb::handle chosen_weights, nb::handle shared_gates) {
+                 nb::handle chosen_ids, nb::handle chosen_weights, nb::handle shared_gates, nb::handle permutation) {
   const MoeSpec& spec = kernel.plan().spec.moe();
   const MoeGemms gemms = moe_gemms(spec);
   const std::int64_t experts = spec.device_experts();
@@ -68,6 +68,8 @@ Launch check_moe(const MoeKernel& kernel, nb::handle x, nb::handle gate_up, nb::
   args.shared_gates = arguments.dense(
       shared_gates,
       {"shared_gates", Element::kFp32, {args.tokens}, spec.shared_gate, false, sizeof(float)});
+  args.permutation = arguments.dense(
+      permutation, {"permutation", Element::kInt32, {experts, spec.shape.hidden}, spec.act_order});
   args.chosen_ids = chosen(chosen_ids, "chosen_ids", Element::kInt32);
   args.chosen_weights = chosen(chosen_weights, "chosen_weights", Element::kFp32);
   return make_launch(kernel, args, &arguments);
@@ -87,7 +89,8 @@ void bind_moe(nb::module_& m) {
       "object, gate_up_bias: object = None, down_bias: object = None, residual: object = None, "
       "workspace: object = None, tokens: int | None = None, logits: object = None, "
       "correction_bias: object = None, expert_scales: object = None, chosen_ids: object = None, "
-      "chosen_weights: object = None, shared_gates: object = None",
+      "chosen_weights: object = None, shared_gates: object = None, "
+      "permutation: object = None",
       "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes, but ids, "
       "weights, logits and what has a number for each expert or token to one element.\n\n"
       "x: [tokens, hidden] of activation.dtype. gate_up, down: [experts, bytes] uint8, of each "
@@ -97,7 +100,8 @@ void bind_moe(nb::module_& m) {
       "[tokens, top_k] float32, of the router. y: as x; it may be x or residual. gate_up_bias: "
       "[experts, N of gate_up] of activation.dtype; down_bias: [experts, hidden]. "
       "residual: as x. workspace: zeroed memory of workspace_bytes(tokens). tokens: only where x "
-      "is a DeviceMemory. shared_gates: [tokens] float32, with routing.shared_gate.\n\n"
+      "is a DeviceMemory. shared_gates: [tokens] float32, with routing.shared_gate. "
+      "permutation: [experts, hidden] int32, with activation.act_order.\n\n"
       "With routing.scores in place of ids and weights logits: [tokens, experts] of "
       "routing.logits_dtype; correction_bias, expert_scales: [experts] float32, as the spec says. "
       "chosen_ids, chosen_weights: arrays for what became of ids and weights, if wanted.",
@@ -108,7 +112,7 @@ void bind_moe(nb::module_& m) {
       nb::arg("tokens") = nb::none(), nb::arg("logits") = nb::none(),
       nb::arg("correction_bias") = nb::none(), nb::arg("expert_scales") = nb::none(),
       nb::arg("chosen_ids") = nb::none(), nb::arg("chosen_weights") = nb::none(),
-      nb::arg("shared_gates") = nb::none());
+      nb::arg("shared_gates") = nb::none(), nb::arg("permutation") = nb::none());
   m.def(
       "moe_gemms",
       [](nb::handle spec) {

@@ -85,12 +85,13 @@ def gemm(x, weights, spec, bias=None, residual=None, pre_scale=None, permutation
 
 
 def moe(x, gate_up, down, ids, weights, spec, gate_up_bias=None, down_bias=None, residual=None,
-        logits=None, correction_bias=None, expert_scales=None, shared_gates=None):
+        logits=None, correction_bias=None, expert_scales=None, shared_gates=None,
+        permutation=None):
     """One expert after the other, in FP32; between the products values have X's type."""
     given = fields(spec, "moe")
     shape, routing, epilogue = given["shape"], given["routing"], given["epilogue"]
     assert (routing["weight"], correction_bias, expert_scales) == ("output", None, None)
-    assert shared_gates is None
+    assert shared_gates is None and permutation is None
     if logits is not None:
         assert (routing["scores"], routing["groups"], ids, weights) == ("softmax", 1, None, None)
         assert logits.dtype == DTYPES[routing["logits_dtype"]]

@@ -30,6 +30,7 @@ MoeArgs to_cpp(const heddle_moe_args* args) {
   launch.residual = memory_of(given.residual);
   launch.workspace = memory_of(given.workspace);
   launch.shared_gates = memory_of(given.shared_gates);
+  launch.permutation = memory_of(given.permutation);
   launch.logits = memory_of(given.logits);
   launch.correction_bias = memory_of(given.correction_bias);
   launch.expert_scales = memory_of(given.expert_scales);

@@ -24,6 +24,7 @@ struct MoeBytes {
   std::size_t logits;
   std::size_t of_experts;  // of the model, a number for each
   std::size_t of_tokens;   // FP32 for each
+  std::size_t permutation;
 };
 
 const device::ExpertLayer& layer_of(const PlannedKernel& kernel) {
@@ -45,7 +46,8 @@ MoeBytes bytes_of_launch(const Plan& plan, std::int64_t tokens) {
           byte_count(experts * spec.shape.hidden, element),
           byte_count(tokens * spec.shape.experts, bytes_of(spec.router.logits)),
           byte_count(spec.shape.experts, sizeof(float)),
-          byte_count(tokens, sizeof(float))};
+          byte_count(tokens, sizeof(float)),
+          byte_count(experts * spec.shape.hidden, sizeof(std::int32_t))};
 }
 
 // Y may alias X or the residual exactly: both are consumed before the same elements of Y are
@@ -67,7 +69,8 @@ void refuse_overlaps(const MoeBytes& bytes, std::size_t workspace_bytes, const M
                 {"logits", args.logits, bytes.logits, false},
                 {"correction_bias", args.correction_bias, bytes.of_experts, false},
                 {"expert_scales", args.expert_scales, bytes.of_experts, false},
-                {"shared_gates", args.shared_gates, bytes.of_tokens, false}};
+                {"shared_gates", args.shared_gates, bytes.of_tokens, false},
+                {"permutation", args.permutation, bytes.permutation, false}};
   const struct {
     const char* name;
     MemoryRows memory;
@@ -120,6 +123,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const MoeArgs& args
   const bool bias = spec.epilogue.bias;
   check_wanted(args.gate_up_bias, bias, bytes.gate_up_bias, "gate_up_bias");
   check_wanted(args.down_bias, bias, bytes.down_bias, "down_bias");
+  check_wanted(args.permutation, spec.act_order, bytes.permutation, "permutation");
   check_wanted(args.residual, spec.epilogue.residual, bytes.rows, "residual");
   check_workspace(args.workspace, workspace_bytes);
   refuse_overlaps(bytes, workspace_bytes, args);
@@ -149,6 +153,7 @@ MoeParameters moe_parameters(const MoeSpec& spec, const MoeArgs& args) noexcept 
           floats(args.correction_bias),
           floats(args.expert_scales),
           floats(args.shared_gates),
+          integers(args.permutation),
           integers(ids),
           floats(weights),
           static_cast<int>(args.tokens)};

@@ -31,6 +31,7 @@ struct ExpertLayer {
   bool weighs_input;  // the routing weight multiplies the sums of the first product
   bool residual;
   bool gathers;       // the tokens of the rows are copied
+  bool act_order;     // their columns in the order of the expert's permutation
   int tile_rows;      // of a tile of either product
   i64 gate_up_bytes;  // packed weights of an expert
   i64 down_bytes;
@@ -105,8 +106,8 @@ struct ExpertLayer {
   HEDDLE_BOTH constexpr int route_shared_bytes() const { return 4 * (experts() + 32); }
 
   HEDDLE_FIELDS(hidden, intermediate, first_expert, local_experts, shared_experts, top_k,
-                shared_gate, weighs_input, residual, gathers, tile_rows, gate_up_bytes, down_bytes,
-                router)
+                shared_gate, weighs_input, residual, gathers, act_order, tile_rows, gate_up_bytes,
+                down_bytes, router)
 };
 
 struct ExpertsConfig {

@@ -33,11 +33,21 @@
 
 namespace heddle {
 
+// Where the first product's tokens are: in X, or their copies in the order of the rows.
+template <bool kGathers>
+struct FirstTokens {
+  using Type = GatheredTokens;
+};
+template <>
+struct FirstTokens<true> {
+  using Type = DenseTokens;
+};
+
 template <class Config, class GemmConfig, class DecodeWeights>
 struct GateUpProduct {
   using Gemm = GemmConfig;
   using Decode = DecodeWeights;
-  using Tokens = GatheredTokens;
+  using Tokens = typename FirstTokens<Config::value.layer.gathers>::Type;
   static constexpr i64 kExpertBytes = Config::value.layer.gate_up_bytes;
   static constexpr bool kWeighs = Config::value.layer.weighs_input;
 };
@@ -65,7 +75,8 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
       return MoeRouter<Config>{layer, workspace, shared}.run();
     case MoePhase::kGateUp: {
       const ExpertProduct<Config, GateUpProduct<Config, GateUp, DecodeGateUp>> product{
-          layer, workspace, layer.x, layer.gate_up, layer.gate_up_bias, workspace.middle(), shared};
+          layer, workspace, Config::value.layer.gathers ? workspace.gathered() : layer.x,
+          layer.gate_up, layer.gate_up_bias, workspace.middle(), shared};
       return product.run();
     }
     case MoePhase::kDown: {

@@ -21,6 +21,7 @@ struct MoeParameters {
   const float* correction_bias;  // [experts of the model]
   const float* expert_scales;    // [experts of the model]
   const float* shared_gates;     // [tokens]
+  const int* permutation;        // [experts][hidden]
   int* chosen_ids;               // [tokens][top_k]
   float* chosen_weights;         // [tokens][top_k]
   int tokens;

@@ -132,7 +132,7 @@ struct MoeRouter {
     }
     if (rows == 0) return;
     place_rows(expert, first, part, experts);
-    if constexpr (kLayer.gathers) copy_tokens(first, rows, part);
+    if constexpr (kLayer.gathers) copy_tokens(expert, first, rows, part);
   }
 
   // All warps: `first` is the expert's first row.
@@ -169,15 +169,40 @@ struct MoeRouter {
     block_barrier();
   }
 
-  // Each warp copies some rows' tokens, of `rows` rows from `first` on.
-  __device__ __forceinline__ void copy_tokens(int first, int rows, const Part& part) const {
+  // Each warp copies some rows' tokens, of `rows` rows of the expert from `first` on.
+  __device__ __forceinline__ void copy_tokens(int expert, int first, int rows,
+                                              const Part& part) const {
     const int step = part.count * kWarps;
     for (int begin = part.index + part.count * warp(); begin < rows; begin += 32 * step) {
       const int own = begin + step * lane();
       const u32 token = own < rows ? all().token_of(workspace.assignment_of(first + own)) : 0;
       for (int i = 0; i < 32 && begin + step * i < rows; ++i) {
-        copy_token(first + begin + step * i, broadcast(token, i));
+        const i64 row = first + begin + step * i;
+        if constexpr (kLayer.act_order) {
+          permute_token(row, broadcast(token, i), expert);
+        } else {
+          copy_token(row, broadcast(token, i));
+        }
       }
+    }
+  }
+  // Eight columns of a lane at a time. Their numbers are read as vectors, the columns one by one:
+  // from the second on out of the L1 cache.
+  __device__ __forceinline__ void permute_token(i64 row, i64 token, int expert) const {
+    constexpr int kVectors = kLayer.hidden / 8;
+    const u8* const from = layer.x + 2 * token * kLayer.hidden;
+    const int* const order = layer.permutation + static_cast<i64>(expert) * kLayer.hidden;
+    u8* const to = workspace.gathered() + 2 * row * kLayer.hidden;
+#pragma unroll 1
+    for (int at = lane(); at < kVectors; at += 32) {
+      const u32x4 low = load_global_16_coherent(order + 8 * at);
+      const u32x4 high = load_global_16_coherent(order + 8 * at + 4);
+      const auto pair = [&](u32 first, u32 second) {
+        return load_global_2_coherent(from + 2 * first) |
+               load_global_2_coherent(from + 2 * second) << 16;
+      };
+      store_global_16(to + 16 * at, {pair(low.x, low.y), pair(low.z, low.w), pair(high.x, high.y),
+                                     pair(high.z, high.w)});
     }
   }
   __device__ __forceinline__ void copy_token(i64 row, i64 token) const {

@@ -93,6 +93,11 @@ __device__ __forceinline__ u32 load_global_1(const void* address) {
   return v;
 }
 // ld.global: data that this kernel may overwrite later, or that a kernel before it has written.
+__device__ __forceinline__ u32 load_global_2_coherent(const void* address) {
+  u32 v;
+  asm volatile("ld.global.u16 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
+  return v;
+}
 __device__ __forceinline__ u32x4 load_global_16_coherent(const void* address) {
   u32x4 v;
   asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"

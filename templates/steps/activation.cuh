@@ -28,10 +28,21 @@ __device__ __forceinline__ float activate(float x) {
   return x;
 }
 
+// x where it is small against the limit, which it nears where it is large.
+template <int kLimit>
+__device__ __forceinline__ float soft_limited(float x) {
+  if constexpr (kLimit == 0) return x;
+  constexpr float kMost = kLimit;
+  return kMost * tanhf(x / kMost);
+}
+
 // The output of a gate and of its up, the value that it multiplies. kLimit: the most that both may
-// be, and -kLimit the least of ups; 0: any.
-template <Activation kActivation, int kLimit>
+// be, and -kLimit the least of ups; 0: any. kGateLimit: of kSitu, whose kLimit is of ups alone.
+template <Activation kActivation, int kLimit, int kGateLimit = 0>
 __device__ __forceinline__ float activate_gated(float gate, float up) {
+  if constexpr (kActivation == Activation::kSitu) {
+    return times_sigmoid(soft_limited<kGateLimit>(gate), gate) * soft_limited<kLimit>(up);
+  }
   if constexpr (kLimit != 0) {
     constexpr float kMost = kLimit;
     gate = gate > kMost ? kMost : gate;
@@ -43,6 +54,13 @@ __device__ __forceinline__ float activate_gated(float gate, float up) {
   } else {
     return activate<kActivation>(gate) * up;
   }
+}
+
+// By the epilogue of a GEMM's configuration, which is gated.
+template <class Config>
+__device__ __forceinline__ float gated_output(float gate, float up) {
+  constexpr EpilogueConfig kEpilogue = Config::value.epilogue;
+  return activate_gated<kEpilogue.activation, kEpilogue.limit, kEpilogue.gate_limit>(gate, up);
 }
 
 }  // namespace heddle

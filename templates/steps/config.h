@@ -23,7 +23,8 @@ HEDDLE_ENUM(ScaleMode,
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
 HEDDLE_SPEC_ENUM(ZeroPoint, kNone, kInt, kFloat);
 
-HEDDLE_SPEC_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu);
+HEDDLE_SPEC_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu,
+                 kSitu);
 
 // Packed weights, whatever their shape; docs/layouts.md describes the bytes.
 struct PackedWeights {
@@ -79,6 +80,7 @@ struct EpilogueConfig {
   Activation activation;  // of sums and bias
   bool gated;             // a row block has 8 gates, then the 8 rows that they multiply
   int limit;              // of gates and ups; 0: none
+  int gate_limit;         // of kSitu's gates
   int result_bytes;       // of a value of Y
   bool finds_scales;      // of 128 values of Y, which are codes; else codes have a given scale
 
@@ -105,7 +107,7 @@ struct EpilogueConfig {
     return !finds_scales || tile_rows % scale_rows() == 0;
   }
 
-  HEDDLE_FIELDS(bias_bytes, residual, activation, gated, limit, result_bytes, finds_scales)
+  HEDDLE_FIELDS(bias_bytes, residual, activation, gated, limit, gate_limit, result_bytes, finds_scales)
 };
 
 }  // namespace heddle::device

@@ -16,7 +16,6 @@ struct Output {
   using Residual = typename Result::Residual;
   static constexpr int kRowBlock = Chunk::kRows;
   static constexpr Activation kActivation = Config::value.epilogue.activation;
-  static constexpr int kLimit = Config::value.epilogue.limit;
   static constexpr bool kGated = Config::value.epilogue.gated;
   static constexpr int kRows = Config::value.epilogue.rows();  // of packed weights, for a store
   static constexpr int kScaleRows = Config::value.epilogue.scale_rows();
@@ -79,7 +78,7 @@ struct Output {
       scale_and_add_bias(row + kRowBlock / 2, columns() + row / 2, up);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        sum.v[i] = activate_gated<kActivation, kLimit>(sum.v[i], up.v[i]);
+        sum.v[i] = gated(sum.v[i], up.v[i]);
       }
     } else {
       scale_and_add_bias(row, row, sum);
@@ -90,6 +89,10 @@ struct Output {
       Residual::add(residual + Residual::kBytes / Result::kBytes * offset, sum);
     }
     return sum;
+  }
+
+  static __device__ __forceinline__ float gated(float gate, float up) {
+    return gated_output<Config>(gate, up);
   }
 
   __device__ __forceinline__ int columns() const { return kGated ? shape.n / 2 : shape.n; }  // of Y

@@ -107,7 +107,7 @@ struct WgmmaFoundRows {
 #pragma unroll
         for (int j = i; j < i + 2; ++j) {
           const float y =
-              activate_gated<O::kActivation, O::kLimit>(scaled(sum[r][j]), scaled(sum[r][j + 2]));
+              O::gated(scaled(sum[r][j]), scaled(sum[r][j + 2]));
           sum[r][j] = Sums::of_bits(bits_of_float(y));
         }
       }

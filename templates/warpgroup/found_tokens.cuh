@@ -90,7 +90,7 @@ struct WgmmaFoundTokens {
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
       for (int i = 0; i < S::kOwnSums; i += i % 4 == 3 ? 5 : 1) {
-        sum[r][i] = activate_gated<O::kActivation, O::kLimit>(sum[r][i], sum[r][i + 4]);
+        sum[r][i] = O::gated(sum[r][i], sum[r][i + 4]);
       }
     }
   }

@@ -87,9 +87,9 @@ struct WgmmaRoundedPass {
   // Outputs of two gates and their ups.
   __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) const {
     using O = Output<Config>;
-    const float low = activate_gated<O::kActivation, O::kLimit>(scaled(gate), scaled(up));
+    const float low = O::gated(scaled(gate), scaled(up));
     const float high =
-        activate_gated<O::kActivation, O::kLimit>(scaled(next_gate), scaled(next_up));
+        O::gated(scaled(next_gate), scaled(next_up));
     return O::Result::rounded(low, high, scale);
   }
 };

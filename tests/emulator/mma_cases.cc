@@ -165,6 +165,8 @@ std::vector<MmaCase> make_mma_cases() {
   clamped.epilogue = {false, Activation::kClampedSwiglu, false, true, 7};
   GemmSpec& silu = add("ClampedSilu", mma_gemm(144, 416, 64, small_tile(), kFp16, 32, kNone));
   silu.epilogue = {false, Activation::kSilu, false, true, 2};
+  GemmSpec& situ = add("Situ", mma_gemm(144, 416, 64, small_tile(), kBf16, 32, kNone));
+  situ.epilogue = {false, Activation::kSitu, false, true, 25, 4};
   GemmSpec& few_gated = add("GatedFewTokens", few(1, 8, 4, kNone));
   few_gated.shape.n = 144;
   few_gated.epilogue = {false, Activation::kGelu, false, true};

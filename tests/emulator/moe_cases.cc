@@ -149,6 +149,17 @@ std::vector<MoeCase> make_moe_cases() {
   gated_input.routing_weight = RoutingWeight::kInput;
   gated_input.shared_gate = true;
   gated_input.epilogue.limit = 1;
+  // Columns of X in an order of each expert's own, and of a shared one's.
+  MoeSpec& ordered = add("ActOrder", layer({.hidden = 160,
+                                            .intermediate = 96,
+                                            .experts = 5,
+                                            .top_k = 2,
+                                            .tokens_max = 7,
+                                            .first_expert = 1,
+                                            .local_experts = 3,
+                                            .shared_experts = 1},
+                                           kFp16, 4, 32, ZeroPoint::kInt));
+  ordered.act_order = ordered.epilogue.residual = true;
   // Several tiles of an expert's rows, of both kinds of epilogues.
   add("ManyTokens", layer({.hidden = 96,
                            .intermediate = 96,

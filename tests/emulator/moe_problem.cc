@@ -141,6 +141,7 @@ EmulatedMoe::EmulatedMoe(const MoeSpec& spec) : spec_(spec), gemms_(moe_gemms(sp
     gate_up_bias = random_values(experts * gemms_.gate_up.shape.n, spec.activation, 102);
     down_bias = random_values(experts * spec.shape.hidden, spec.activation, 103);
   }
+  permutation = random_orders(spec, 106);
   if (spec.router.chooses()) router = emulated_router(spec);
   if (spec.epilogue.residual) residual = random_values(elements, spec.activation, 104);
 }
@@ -153,7 +154,10 @@ std::vector<double> EmulatedMoe::output(std::int64_t expert, std::int64_t token,
   const std::int64_t columns = spec_.shape.intermediate;
   const std::int64_t n = gemms_.gate_up.shape.n;
   std::vector<double> row;
-  for (std::int64_t i = 0; i < hidden; ++i) row.push_back(number(x[index(token * hidden + i)]));
+  for (const std::uint16_t bits :
+       in_order_of(spec_, permutation, expert, x.data() + index(token * hidden))) {
+    row.push_back(number(bits));
+  }
   const auto sum = [&](std::int64_t of) {
     const double* const w = gate_up_numbers_[index(expert)].data() + of * hidden;
     const double s = input_weight * dot(row.data(), w, hidden);

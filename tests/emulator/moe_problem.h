@@ -48,6 +48,7 @@ class EmulatedMoe {
   std::vector<std::uint16_t> x;                        // [tokens][hidden]
   std::vector<std::uint16_t> gate_up_bias, down_bias;  // empty without
   std::vector<std::uint16_t> residual;                 // empty without
+  std::vector<std::int32_t> permutation;               // empty without
   RouterVectors router;
 
  private:

@@ -89,6 +89,7 @@ class EmulatedMoeLayer : public testing::TestWithParam<std::size_t> {
       args.ids = all(choices.ids, Access::kRead);
       args.weights = all(choices.weights, Access::kRead);
     }
+    args.permutation = all(problem_.permutation, Access::kRead);
     args.shared_gates = all(choices.shared_gates, Access::kRead);
     if (tells) {
       for (DeviceOutput* chosen : {&args.chosen_ids, &args.chosen_weights}) {

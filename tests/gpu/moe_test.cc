@@ -67,15 +67,18 @@ class MoeGpu : public MoeOnGpu {
       spec.down = down;
       constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGelu,
                                              Activation::kRelu2, Activation::kClampedSwiglu,
-                                             Activation::kNone};
+                                             Activation::kSitu, Activation::kNone};
       spec.epilogue.activation = rotate(kActivations, turn + turn / 7);
       const bool clamped = spec.epilogue.activation == Activation::kClampedSwiglu;
-      spec.epilogue.gated = clamped || turn % 3 != 0;
+      const bool situ = spec.epilogue.activation == Activation::kSitu;
+      spec.epilogue.gated = clamped || situ || turn % 3 != 0;
+      spec.epilogue.gate_limit = situ ? 4 : 0;
       const bool may_clamp = spec.epilogue.gated && spec.epilogue.activation == Activation::kSilu;
-      spec.epilogue.limit = clamped || (may_clamp && turn % 2 == 0) ? 2 : 0;
+      spec.epilogue.limit = clamped || ((may_clamp || situ) && turn % 2 == 0) ? 2 : 0;
       spec.epilogue.bias = turn / 2 % 2 == 0;
       spec.epilogue.residual = turn % 5 < 2;
       if (turn % 4 == 1) spec.routing_weight = RoutingWeight::kInput;
+      spec.act_order = turn % 6 == 4;
       spec.shared_gate = shape.shared_experts > 0 && turn / 3 % 2 == 0;
       for (WeightSpec* weight : {&spec.gate_up, &spec.down}) {
         if (!weight->has_scales()) *weight = plain_weight(spec.activation);

@@ -109,6 +109,7 @@ std::string ExpertsFamily::kernel_name(const Plan& plan, const PlannedKernel& ke
     name += fmt::format("_from{}to{}", moe.shape.first_expert,
                         moe.shape.first_expert + moe.local_experts() - 1);
   }
+  if (moe.act_order) name += "_act_order";
   if (moe.shape.shared_experts > 0) {
     name += fmt::format("_shared{}{}", moe.shape.shared_experts, moe.shared_gate ? "gated" : "");
   }
@@ -154,7 +155,8 @@ ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {
   layer.shared_gate = moe.shared_gate;
   layer.weighs_input = moe.routing_weight == RoutingWeight::kInput;
   layer.residual = moe.epilogue.residual;
-  layer.gathers = gathers;
+  layer.gathers = gathers || moe.act_order;
+  layer.act_order = moe.act_order;
   layer.tile_rows = tile_rows;
   layer.gate_up_bytes = static_cast<device::i64>(expert.gate_up.layout.total_bytes);
   layer.down_bytes = static_cast<device::i64>(expert.down.layout.total_bytes);
@@ -177,6 +179,12 @@ std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spe
   add(gate_up_gemm(spec.moe()), "/weight/gate_up");
   add(down_gemm(spec.moe()), "/weight/down");
   return problems;
+}
+
+void refuse_act_order(const MoeSpec& moe, std::vector<Problem>& problems) {
+  if (!moe.act_order) return;
+  problems.push_back(
+      {"/activation/act_order", "it reads the columns of tokens in their order", "true", "false", ""});
 }
 
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const ExpertLayer& layer,

@@ -120,7 +120,8 @@ PlannedKernel expert_kernel(const Family& family, const Target& target, const MR
 
 // How a layer's experts are chosen, all 0 where a launch is told.
 device::RouterConfig router_config(const MoeSpec& moe);
-// The layer of a plan, for tiles of so many rows; `gathers`: kRoute copies the rows' tokens.
+// The layer of a plan, for tiles of so many rows; `gathers`: kRoute copies the rows' tokens, as it
+// does where their columns have another order.
 device::ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers);
 
 class GemmFamily;
@@ -128,6 +129,9 @@ class GemmFamily;
 // Why a family of GEMMs cannot serve one of the products, as problems of the moe.
 std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spec,
                                         const Target& target, Path path, const MRange& rows);
+
+// Of a family whose products read tokens where they are.
+void refuse_act_order(const MoeSpec& moe, std::vector<Problem>& problems);
 
 // What the launch of a product depends on.
 struct ProductLaunch {

@@ -44,6 +44,7 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
       problems.push_back({"/routing/weight", "an expert that a token names twice has one row",
                           "\"input\"", "\"output\"", ""});
     }
+    refuse_act_order(spec.moe(), problems);
     return problems;
   }
 

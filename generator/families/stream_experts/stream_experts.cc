@@ -45,6 +45,7 @@ class StreamExperts final : public ExpertsFamilyOf<StreamExpertsConfig, Path::kH
       problems.push_back({"/shape/tokens/0", "it serves up to 24 rows of an expert on average",
                           std::to_string(tokens.min), "fewer tokens", ""});
     }
+    refuse_act_order(spec.moe(), problems);
     return problems;
   }
 

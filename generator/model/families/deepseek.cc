@@ -419,7 +419,12 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                                          .groups_per_token = "topk_group ?? 1",
                                          .normalised = "moe_renormalize ?? norm_topk_prob ?? true",
                                          .scale = "assumed(routed_scaling_factor, 2.446) ?? 1",
-                                         .bias = "true"}}},
+                                         .bias = "true",
+                                         .clamp_limit = "when(hidden_act == 'situ', "
+                                                        "activation_situ_linear_beta) ?? 0",
+                                         .clamp_factor = "0",
+                                         .gate_limit = "when(hidden_act == 'situ', "
+                                                       "activation_situ_beta) ?? 0"}}},
           .norm = {.plain_sum = "!given(attn_res_block_size)"},
           .outside = {small("output_attn_res_proj", "1", "hidden", "given(attn_res_block_size)")},
           .others = {kNextTokens},

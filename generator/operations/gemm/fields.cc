@@ -198,7 +198,8 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kActivationWords,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::activation>(),
-     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's"},
+     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's; "
+            "situ: Kimi K3's"},
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::residual>(),
@@ -214,7 +215,15 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .also = kNoLimit,
      .silent_default = true,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::limit>(),
-     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu may have one"},
+     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu and situ may have "
+            "one"},
+    {.pointer = "/epilogue/gate_limit",
+     .min = 1,
+     .max = 65536,
+     .also = kNoLimit,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::gate_limit>(),
+     .doc = "situ, which requires it: bound of gates"},
 
     {.pointer = "/deterministic",
      .kind = FieldKind::kBool,

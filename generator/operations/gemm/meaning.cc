@@ -65,20 +65,34 @@ void check_multiply(const GemmSpec& gemm, Problems& problems) {
                       ""});
 }
 
+void check_limits(const EpilogueSpec& epilogue, Problems& problems) {
+  const bool clamped = epilogue.activation == Activation::kClampedSwiglu;
+  const bool situ = epilogue.activation == Activation::kSitu;
+  const bool may_clamp = situ || (epilogue.gated && epilogue.activation == Activation::kSilu);
+  if (!may_clamp && clamped != (epilogue.limit != 0)) {
+    problems.push_back({"/epilogue/limit",
+                        clamped ? "clamped_swiglu needs its limit"
+                                : "only clamped_swiglu, situ and gated silu have a limit",
+                        std::to_string(epilogue.limit), clamped ? "1 or more" : "0", ""});
+  }
+  if (situ != (epilogue.gate_limit != 0)) {
+    problems.push_back({"/epilogue/gate_limit",
+                        situ ? "situ needs the limit of its gates" : "only situ has one",
+                        std::to_string(epilogue.gate_limit), situ ? "1 or more" : "0", ""});
+  }
+}
+
 void check_epilogue(const GemmSpec& gemm, Problems& problems) {
   const EpilogueSpec& epilogue = gemm.epilogue;
-  const bool clamped = epilogue.activation == Activation::kClampedSwiglu;
+  const bool takes_two =
+      epilogue.activation == Activation::kClampedSwiglu || epilogue.activation == Activation::kSitu;
   if (epilogue.gated) check_gated(gemm.shape.n, problems);
-  if (clamped && !epilogue.gated) {
-    problems.push_back({"/epilogue/activation", "clamped_swiglu takes a gate and an up",
-                        "\"clamped_swiglu\"", "with epilogue.gated only", ""});
+  if (takes_two && !epilogue.gated) {
+    const std::string name(to_string(epilogue.activation));
+    problems.push_back({"/epilogue/activation", name + " takes a gate and an up", '"' + name + '"',
+                        "with epilogue.gated only", ""});
   }
-  const bool may_clamp = epilogue.gated && epilogue.activation == Activation::kSilu;
-  if (may_clamp || clamped == (epilogue.limit != 0)) return;
-  problems.push_back({"/epilogue/limit",
-                      clamped ? "clamped_swiglu needs its limit"
-                              : "only clamped_swiglu and gated silu have a limit",
-                      std::to_string(epilogue.limit), clamped ? "1 or more" : "0", ""});
+  check_limits(epilogue, problems);
 }
 
 }  // namespace

@@ -158,7 +158,8 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kActivationWords,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::activation>(),
-     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's"},
+     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's; "
+            "situ: Kimi K3's"},
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::residual>(),
@@ -173,7 +174,23 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .also = kNoLimit,
      .silent_default = true,
      .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::limit>(),
-     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu may have one"},
+     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu and situ may have "
+            "one"},
+    {.pointer = "/epilogue/gate_limit",
+     .min = 1,
+     .max = 65536,
+     .also = kNoLimit,
+     .silent_default = true,
+     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::gate_limit>(),
+     .doc = "situ, which requires it: bound of gates"},
+});
+
+constexpr auto kMoeOrder = std::to_array<Field>({
+    {.pointer = "/activation/act_order",
+     .kind = FieldKind::kBool,
+     .silent_default = true,
+     .slot = slot<&MoeSpec::act_order>(),
+     .doc = "packed column j of an expert's gate_up meets column permutation[j] of X (GPTQ)"},
 });
 
 constexpr auto kMoeFields =
@@ -182,7 +199,7 @@ constexpr auto kMoeFields =
                                                                     "of an expert's first product"),
                 weight_fields<"/weight/down", &MoeSpec::down>("/activation/dtype", "of the second"),
                 activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"),
-                kMoeRouting, kMoeWork);
+                kMoeOrder, kMoeRouting, kMoeWork);
 
 }  // namespace
 

@@ -18,6 +18,7 @@ GemmSpec gate_up_gemm(const MoeSpec& spec) {
   gemm.epilogue.activation = spec.epilogue.activation;
   gemm.epilogue.gated = spec.epilogue.gated;
   gemm.epilogue.limit = spec.epilogue.limit;
+  gemm.epilogue.gate_limit = spec.epilogue.gate_limit;
   return gemm;
 }
 

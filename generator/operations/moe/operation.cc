@@ -46,6 +46,7 @@ std::string describe_moe(const MoeSpec& spec) {
                   shape.hidden, shape.top_k, shape.experts, describe_shared(spec),
                   weighs_input ? "" : "weight * ", shape.hidden, shape.intermediate, inner);
   if (spec.epilogue.residual) text += " + residual";
+  if (spec.act_order) text += ", columns of X in each expert's order";
   if (spec.router.chooses()) text += describe_router(spec.router);
   if (spec.local_experts() != shape.experts) {
     text += fmt::format(", experts {} to {}", shape.first_expert,

@@ -53,9 +53,11 @@ void check_work(const RowTransformSpec& spec, Problems& problems) {
   if (norm && gate) {
     problems.push_back({"/gate", "no kernel normalises and gates", "", "a norm or a gate", ""});
   }
-  if (spec.gate.activation == Activation::kClampedSwiglu) {
+  if (spec.gate.activation == Activation::kClampedSwiglu ||
+      spec.gate.activation == Activation::kSitu) {
     problems.push_back({"/gate/activation", "only a gemm's gated epilogue has this function",
-                        "\"clamped_swiglu\"", "any other activation", ""});
+                        '"' + std::string(to_string(spec.gate.activation)) + '"',
+                        "any other activation", ""});
   }
   if (!norm && !gate && !spec.output.is_quantized()) {
     problems.push_back({"", "the spec asks for nothing", "",

@@ -11,7 +11,8 @@ from ._library import arguments_of, operator
 from ._specs import DTYPES, fields, most_rows
 
 _OF_EXPERTS = (
-    "gate_up", "down", "gate_up_bias", "down_bias", "correction_bias", "expert_scales"
+    "gate_up", "down", "gate_up_bias", "down_bias", "correction_bias", "expert_scales",
+    "permutation",
 )
 _OF_TOKENS = ("ids", "weights", "residual", "logits", "shared_gates")
 
@@ -19,7 +20,7 @@ _OF_TOKENS = ("ids", "weights", "residual", "logits", "shared_gates")
 def _arguments(rest: tuple[Any, ...]) -> dict[str, Any]:
     return arguments_of(
         rest, "gate_up", "down", "ids", "weights", "spec", "gate_up_bias", "down_bias", "residual",
-        "logits", "correction_bias", "expert_scales", "shared_gates",
+        "logits", "correction_bias", "expert_scales", "shared_gates", "permutation",
     )
 
 
@@ -33,7 +34,7 @@ def _moe_fake(x: torch.Tensor, *rest: Any) -> torch.Tensor:
     "moe(Tensor x, Tensor gate_up, Tensor down, Tensor? ids, Tensor? weights, str spec,"
     " Tensor? gate_up_bias=None, Tensor? down_bias=None, Tensor? residual=None,"
     " Tensor? logits=None, Tensor? correction_bias=None, Tensor? expert_scales=None,"
-    " Tensor? shared_gates=None) -> Tensor",
+    " Tensor? shared_gates=None, Tensor? permutation=None) -> Tensor",
     _moe_fake,
 )
 def _moe(x: torch.Tensor, *rest: Any) -> torch.Tensor:
@@ -55,6 +56,7 @@ def _moe(x: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 moe = torch.ops.heddle.moe.default
 """Y[T, hidden] of a layer of experts: moe(x, gate_up, down, ids, weights, spec, gate_up_bias,
-down_bias, residual, logits, correction_bias, expert_scales, shared_gates). ids and weights: [T,
+down_bias, residual, logits, correction_bias, expert_scales, shared_gates, permutation). ids and weights: [T,
 top_k], int32 and float32; None where the spec chooses by logits [T, experts]. shared_gates: [T],
-float32, with routing.shared_gate."""
+float32, with routing.shared_gate. permutation: [experts, hidden], int32, with
+activation.act_order."""

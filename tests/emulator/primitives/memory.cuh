@@ -41,6 +41,7 @@ inline u32x4 load_global_16(const void* address) { return load_global_as<u32x4>(
 inline u32 load_global_4(const void* address) { return load_global_as<u32>(address); }
 inline u32 load_global_2(const void* address) { return load_global_as<u16>(address); }
 inline u32 load_global_1(const void* address) { return load_global_as<u8>(address); }
+inline u32 load_global_2_coherent(const void* address) { return load_global_2(address); }
 inline u32x4 load_global_16_coherent(const void* address) { return load_global_16(address); }
 
 inline u32x4 load_global_16_l2(const void* address) {

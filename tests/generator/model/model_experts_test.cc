@@ -245,6 +245,11 @@ struct RefusedExperts {
 TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
   const RefusedExperts cases[] = {
       {"deepseek_v4", R"({"swiglu_limit": 7.5})", "7.5"},
+      {"kimi_k3",
+       R"({"text_config": {"hidden_act": "situ", "activation_situ_beta": 3.5,
+                           "activation_situ_linear_beta": 25}})",
+       "3.5"},
+      {"kimi_k3", R"({"text_config": {"hidden_act": "situ"}})", "situ"},
       {"deepseek_v4", R"({"hidden_act": "relu"})", "\"relu\""},
       {"qwen3_moe", R"({"hidden_act": "tanh"})", "\"tanh\""},
       {"gpt_oss", R"({"swiglu_limit": 6.5})", "6.5"},
@@ -298,6 +303,23 @@ TEST(ModelExperts, AConfigThatContradictsItselfIsRefused) {
   EXPECT_TRUE(expert_layers(experts_model(config), true).empty());
   config["num_experts"] = nullptr;
   EXPECT_THROW(experts_model(config), Error);
+}
+
+// Kimi K3's function has a limit of gates and one of ups.
+TEST(ModelExperts, MayHaveSitu) {
+  Json config = experts_config("kimi_k3");
+  config["text_config"]["hidden_act"] = "situ";
+  config["text_config"]["activation_situ_beta"] = 4;
+  for (const int linear : {0, 25}) {
+    if (linear != 0) config["text_config"]["activation_situ_linear_beta"] = linear;
+    const Model model = experts_model(config, true);
+    const std::vector<ModelLayer> layers = expert_layers(model, true);
+    ASSERT_FALSE(layers.empty());
+    const MoeEpilogueSpec epilogue = moe_of(model, layers[0]).epilogue;
+    EXPECT_EQ(epilogue.activation, Activation::kSitu);
+    EXPECT_EQ(epilogue.gate_limit, 4);
+    EXPECT_EQ(epilogue.limit, linear);
+  }
 }
 
 // Step's list says which layers clamp.

@@ -172,6 +172,7 @@ std::vector<Named> layers_of_experts() {
     router.groups = router.top_groups = 2;
     router.group_score = GroupScore::kTopTwo;
   });
+  add("act-order", [](MoeSpec& spec) { spec.act_order = true; });
   add("shared", [](MoeSpec& spec) { spec.shape.shared_experts = 1; });
   add("more shared", [](MoeSpec& spec) { spec.shape.shared_experts = 2; });
   add("gated shared", [](MoeSpec& spec) {
@@ -186,6 +187,11 @@ std::vector<Named> layers_of_experts() {
   for (const int limit : {7, 8}) {
     add("limit", [=](MoeSpec& spec) {
       spec.epilogue = {.activation = Activation::kClampedSwiglu, .gated = true, .limit = limit};
+    });
+  }
+  for (const int limit : {4, 5}) {
+    add("situ", [=](MoeSpec& spec) {
+      spec.epilogue = {.activation = Activation::kSitu, .gated = true, .gate_limit = limit};
     });
   }
   add("clamped silu", [](MoeSpec& spec) {

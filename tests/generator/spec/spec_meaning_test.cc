@@ -75,6 +75,19 @@ TEST(SpecMeaning, ClampedSwigluIsGatedAndHasALimit) {
   EXPECT_EQ(pointers_of(gemm), Pointers{"/epilogue/limit"});
 }
 
+TEST(SpecMeaning, SituIsGatedAndItsGatesHaveALimit) {
+  GemmSpec gemm = good();
+  gemm.epilogue.activation = Activation::kSitu;
+  EXPECT_EQ(pointers_of(gemm), (Pointers{"/epilogue/activation", "/epilogue/gate_limit"}));
+  gemm.epilogue.gated = true;
+  gemm.epilogue.gate_limit = 4;
+  EXPECT_EQ(pointers_of(gemm), Pointers{});
+  gemm.epilogue.limit = 25;
+  EXPECT_EQ(pointers_of(gemm), Pointers{});
+  gemm.epilogue.activation = Activation::kSilu;
+  EXPECT_EQ(pointers_of(gemm), Pointers{"/epilogue/gate_limit"});
+}
+
 TEST(SpecMeaning, TileHoldsWholeStepsOfItsWarps) {
   GemmSpec gemm = good();
   gemm.tile.m = 8;

@@ -51,6 +51,16 @@ TEST(SpecMoe, ReadsSharedExperts) {
   EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
 }
 
+TEST(SpecMoe, ReadsAnOrderOfColumns) {
+  MoeText text;
+  text.activation = R"("dtype":"fp16","act_order":true)";
+  const Spec spec = Spec::parse(text.json());
+  EXPECT_TRUE(spec.moe().act_order);
+  EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+  // Weights are packed as without.
+  EXPECT_FALSE(moe_gemms(spec.moe()).gate_up.act_order);
+}
+
 TEST(SpecMoe, ReadsEachWeight) {
   MoeText text;
   text.gate_up = R"("bits":4,"type":"e2m1","group_size":32,"scale_dtype":"e8m0")";

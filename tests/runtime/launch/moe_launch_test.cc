@@ -174,6 +174,25 @@ TEST(MoeLaunch, WantsWhatSharedExpertsHave) {
   EXPECT_EQ(of_layer([&](auto& a) { a.shared_gates = memory(0xb0000004); }), "launch.unexpected");
 }
 
+TEST(MoeLaunch, WantsAPermutationOfEachExpert) {
+  MoeSpec spec;
+  spec.shape = {.hidden = 256, .intermediate = 128, .experts = 8, .top_k = 2, .tokens_max = 100};
+  spec.act_order = true;
+  const Plan plan = resolve(Spec::from_moe(spec), target_from_name("h200"));
+  MoeArgs args = plain_args();
+  EXPECT_EQ(layer_refusal(plan, args), "launch.missing");
+  args.permutation = memory(0xb0000008);
+  EXPECT_EQ(layer_refusal(plan, args), "launch.misaligned");
+  args.permutation = memory(0x60000000);
+  EXPECT_EQ(layer_refusal(plan, args), "launch.overlap");
+  args.permutation = memory(0xb0000000, 8 * 256 * 4);
+  EXPECT_EQ(layer_refusal(plan, args), "");
+  EXPECT_EQ(moe_parameters(spec, args).permutation, args.permutation.data);
+  expect_each_is_needed([&] { validate(plan, plan.workspace_bytes(3), args); },
+                        {{"permutation", &args.permutation.bytes}});
+  EXPECT_EQ(of_layer([&](auto& a) { a.permutation = memory(0xb0000000); }), "launch.unexpected");
+}
+
 TEST(MoeLaunch, WantsAllBytesOfAChoice) {
   const Plan& plan = choosing_layer();
   MoeArgs args = choosing_args();

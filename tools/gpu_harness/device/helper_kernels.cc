@@ -36,6 +36,8 @@ int activation_code(Activation activation) {
       return 5;
     case Activation::kClampedSwiglu:
       return 6;
+    case Activation::kSitu:
+      return 7;
   }
   return 0;
 }
@@ -47,6 +49,7 @@ ReferenceEpilogue reference_epilogue(const GemmSpec& spec) {
   epilogue.activation = activation_code(spec.epilogue.activation);
   epilogue.gated = spec.epilogue.gated ? 1 : 0;
   epilogue.limit = spec.epilogue.limit;
+  epilogue.gate_limit = spec.epilogue.gate_limit;
   epilogue.type = type_code(spec.residual_dtype());
   epilogue.bias_type = type_code(spec.bias_dtype());
   return epilogue;

@@ -70,9 +70,10 @@ struct Epilogue {
   const void* bias;      // [n]
   const void* residual;  // of Y's shape
   int activation;        // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU, 5: ReLU squared,
-                         // 6: clamped SwiGLU
+                         // 6: clamped SwiGLU, 7: SiTU
   int gated;             // rows n / 2 and more are ups
   int limit;  // of gates and ups; 0: none
+  int gate_limit;
   int type;  // of the residual
   int bias_type;
 };
@@ -88,7 +89,15 @@ __device__ double activate(double x, int activation) {
   return x;
 }
 
+__device__ double soft_limited(double x, int limit) {
+  return limit == 0 ? x : limit * tanh(x / limit);
+}
+
 __device__ double activate_gated(double gate, double up, const Epilogue& epilogue) {
+  if (epilogue.activation == 7) {
+    return soft_limited(gate, epilogue.gate_limit) / (1 + exp(-gate)) *
+           soft_limited(up, epilogue.limit);
+  }
   if (epilogue.limit != 0) {
     const double limit = epilogue.limit;
     gate = gate > limit ? limit : gate;

@@ -44,6 +44,7 @@ struct ReferenceEpilogue {
   int activation = 0;
   int gated = 0;
   int limit = 0;
+  int gate_limit = 0;
   int type = 0;
   int bias_type = 0;
 };

@@ -9,11 +9,12 @@
 
 namespace heddle {
 
-// A NaN stays one. Precondition: not kClampedSwiglu, which takes two values.
+// A NaN stays one. Precondition: none that takes two values.
 inline double activated(Activation activation, double x) {
   switch (activation) {
     case Activation::kNone:
     case Activation::kClampedSwiglu:
+    case Activation::kSitu:
       break;
     case Activation::kRelu:
       return x < 0 ? 0 : x;
@@ -31,6 +32,12 @@ inline double activated(Activation activation, double x) {
 
 // The result of a gated epilogue.
 inline double activated(const EpilogueSpec& epilogue, double gate, double up) {
+  if (epilogue.activation == Activation::kSitu) {
+    const auto soft = [](double x, double limit) {
+      return limit == 0 ? x : limit * std::tanh(x / limit);
+    };
+    return soft(gate, epilogue.gate_limit) / (1 + std::exp(-gate)) * soft(up, epilogue.limit);
+  }
   if (const double limit = epilogue.limit; limit != 0) {
     gate = std::min(gate, limit);
     up = std::clamp(up, -limit, limit);

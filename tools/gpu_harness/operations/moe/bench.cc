@@ -113,6 +113,7 @@ class MoeBench {
     DeviceBuffer down_bias(2 * experts * as_size(gemms_.down.shape.n));
     gate_up_bias.fill(0, stream_);
     down_bias.fill(0, stream_);
+    const DeviceBuffer permutation = to_device(random_orders(spec_, kBenchSeed), stream_);
     DeviceBuffer workspace(kernel.workspace_bytes(tokens));
     workspace.fill(0, stream_);
     const auto launch = [&](int i) {
@@ -126,6 +127,7 @@ class MoeBench {
         args.gate_up_bias = gate_up_bias.memory();
         args.down_bias = down_bias.memory();
       }
+      args.permutation = permutation.memory();
       if (spec_.epilogue.residual) args.residual = residual.memory();
       args.y = y.memory();
       args.workspace = workspace.memory();

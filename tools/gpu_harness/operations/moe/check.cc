@@ -35,6 +35,7 @@ class MoeLaunch : public CheckedLaunch {
         gate_up_bias_(to_device(problem.gate_up_bias, stream)),
         down_bias_(to_device(problem.down_bias, stream)),
         residual_(to_device(problem.residual, stream)),
+        permutation_(to_device(problem.permutation, stream)),
         y_(2 * problem.x.size()),
         workspace_(kernel.workspace_bytes(problem.tokens)),
         chosen_ids_(4 * problem.choices.ids.size()),
@@ -63,6 +64,7 @@ class MoeLaunch : public CheckedLaunch {
     args.gate_up_bias = gate_up_bias_.memory();
     args.down_bias = down_bias_.memory();
     args.residual = residual_.memory();
+    args.permutation = permutation_.memory();
     args.y = y_.memory();
     args.workspace = workspace_.memory();
     args.tokens = problem_.tokens;
@@ -113,7 +115,7 @@ class MoeLaunch : public CheckedLaunch {
   const bool tells_choice_;
   DeviceBuffer x_;
   const DeviceChoices choices_;
-  DeviceBuffer gate_up_bias_, down_bias_, residual_;
+  DeviceBuffer gate_up_bias_, down_bias_, residual_, permutation_;
   GuardedBuffer y_, workspace_, chosen_ids_, chosen_weights_;
 };
 

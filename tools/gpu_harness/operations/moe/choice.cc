@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 
@@ -189,6 +190,30 @@ std::vector<float> random_shared_gates(const MoeSpec& spec, std::int64_t tokens,
   std::vector<float> gates(static_cast<std::size_t>(tokens));
   for (float& gate : gates) gate = normal(random);
   return gates;
+}
+
+std::vector<std::int32_t> random_orders(const MoeSpec& spec, std::uint32_t seed) {
+  if (!spec.act_order) return {};
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> one(static_cast<std::size_t>(spec.shape.hidden));
+  std::iota(one.begin(), one.end(), 0);
+  std::vector<std::int32_t> orders;
+  for (std::int64_t expert = 0; expert < spec.device_experts(); ++expert) {
+    std::shuffle(one.begin(), one.end(), random);
+    orders.insert(orders.end(), one.begin(), one.end());
+  }
+  return orders;
+}
+
+std::vector<std::uint16_t> in_order_of(const MoeSpec& spec, const std::vector<std::int32_t>& orders,
+                                       std::int64_t expert, const std::uint16_t* token) {
+  std::vector<std::uint16_t> columns(token, token + spec.shape.hidden);
+  if (orders.empty()) return columns;
+  const auto order = orders.begin() + static_cast<std::ptrdiff_t>(expert * spec.shape.hidden);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i] = token[order[static_cast<std::ptrdiff_t>(i)]];
+  }
+  return columns;
 }
 
 std::vector<ExpertUse> expert_uses(const MoeSpec& spec, const std::vector<std::int32_t>& ids,

@@ -42,6 +42,12 @@ RoutedTokens routed_tokens(const MoeSpec& spec, const RouterVectors& vectors, st
 std::vector<float> random_shared_gates(const MoeSpec& spec, std::int64_t tokens,
                                        std::uint32_t seed);
 
+// Of each expert of this device a permutation of X's columns; empty where the spec has none.
+std::vector<std::int32_t> random_orders(const MoeSpec& spec, std::uint32_t seed);
+// The token's columns as an expert's weights meet them. `orders`: of all experts, or empty.
+std::vector<std::uint16_t> in_order_of(const MoeSpec& spec, const std::vector<std::int32_t>& orders,
+                                       std::int64_t expert, const std::uint16_t* token);
+
 // What a launch computes for a token: an expert of this device, by its place in the stack of
 // weights, and its weight.
 struct ExpertUse {

@@ -65,8 +65,10 @@ class Reference {
     const auto hidden = spec_.shape.hidden;
     std::vector<std::uint16_t> rows;
     for (const ExpertUse& use : uses) {
-      const auto first = problem_.x.begin() + static_cast<std::ptrdiff_t>(use.token * hidden);
-      rows.insert(rows.end(), first, first + hidden);
+      const std::vector<std::uint16_t> row =
+          in_order_of(spec_, problem_.permutation, use.expert,
+                      problem_.x.data() + as_size(use.token * hidden));
+      rows.insert(rows.end(), row.begin(), row.end());
     }
     return rows;
   }

@@ -163,6 +163,7 @@ MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing ro
     problem.down_bias =
         normals(spec.activation, spec.device_experts() * spec.shape.hidden, 0.5, random);
   }
+  problem.permutation = random_orders(spec, seed + 2);
   if (spec.epilogue.residual) {
     problem.residual = normals(spec.activation, tokens * spec.shape.hidden, 1, random);
   }

@@ -81,6 +81,7 @@ struct MoeProblem {
   std::vector<std::uint16_t> gate_up_bias;  // [experts][rows]; empty without
   std::vector<std::uint16_t> down_bias;     // [experts][hidden]; empty without
   std::vector<std::uint16_t> residual;      // [tokens][hidden]; empty without
+  std::vector<std::int32_t> permutation;    // [experts][hidden]; empty without
 };
 MoeProblem make_moe_problem(const MoeSpec& spec, std::int64_t tokens, Routing routing,
                             std::uint32_t seed);

@@ -30,7 +30,8 @@ DeviceBuffer zeros(std::int64_t experts, std::int64_t rows, const OwnedStream& s
 struct MoeStepWeights : StepWeights {
   MoeStepWeights(const MoeSpec& spec, std::size_t launches, const HelperKernels& helpers,
                  const OwnedStream& stream)
-      : experts(spec, helpers, stream, launches) {
+      : experts(spec, helpers, stream, launches),
+        permutation(to_device(random_orders(spec, kBenchSeed), stream)) {
     if (!spec.epilogue.bias) return;
     const MoeGemms gemms = moe_gemms(spec);
     gate_up_bias = zeros(spec.device_experts(), gemms.gate_up.shape.n, stream);
@@ -38,7 +39,7 @@ struct MoeStepWeights : StepWeights {
   }
 
   ExpertCopies experts;
-  DeviceBuffer gate_up_bias, down_bias;
+  DeviceBuffer gate_up_bias, down_bias, permutation;
 };
 
 class MoeStep : public StepPart {
@@ -81,6 +82,7 @@ class MoeStep : public StepPart {
     args.down = own.experts.down(place.turn);
     args.gate_up_bias = own.gate_up_bias.memory();
     args.down_bias = own.down_bias.memory();
+    args.permutation = own.permutation.memory();
     choices->give(&args);
     args.workspace = shared.workspace.memory();
     args.tokens = shared.load.sequences;
