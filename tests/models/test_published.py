@@ -1,5 +1,5 @@
 """The configs of published models, trimmed to the fields that layers depend on: all are accepted, and
-every quantised dense linear layer has a kernel, and so have all experts but REFUSED.
+every quantised dense linear layer has a kernel, and so have all experts.
 
 A file of published/ holds a model's config files. A config that begins with "like" is that of another
 model with the fields that follow instead, its "text_config" likewise, and not those "without". Lists of modules are short: ["layers.{}.x", "0-3"]

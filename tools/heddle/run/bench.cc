@@ -107,7 +107,8 @@ int run_sweep(const BenchCommand& options, const Spec& spec) {
     const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
     const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, size), options.most);
     const Sweep sweep = sweep_at(runtime, candidates, size,
-                                 budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}));
+                                 budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}),
+                                 options.skewed);
     if (options.json) {
       documents.push_back(sweep_json(sweep, launch_json(spec, size)));
     } else {
@@ -229,7 +230,7 @@ void add_bench_command(CLI::App& app, Action* action) {
       "--sweep", options->sweep,
       "every kernel that the planner could have chosen for each M or load, and how far its choice "
       "is from the fastest");
-  sweep->excludes("--baseline")->excludes("--chain")->excludes(skewed);
+  sweep->excludes("--baseline")->excludes("--chain");
   command
       ->add_option("--behind", options->behind,
                    "of row_transform: by how much a GEMM with the rows behind it takes longer than "

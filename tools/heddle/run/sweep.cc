@@ -36,12 +36,13 @@ void show_bench_progress(Progress* progress, const std::vector<std::string>& nam
 }
 
 Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates,
-               const LaunchSize& size, const TimingBudget& budget) {
+               const LaunchSize& size, const TimingBudget& budget, bool skewed) {
   std::vector<Plan> plans;
   plans.reserve(candidates.size());
   for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
   BenchOptions options;
   options.budget = budget;
+  options.skewed = skewed;
   Progress progress(true);
   show_bench_progress(&progress, names_of(plans), &options);
   const Harness& harness = harness_of(plans.front().spec);

@@ -18,10 +18,10 @@ namespace heddle {
 inline constexpr double kSweepMilliseconds = 10;  // of each candidate: there may be hundreds
 
 // The first candidate is the one that counts as chosen. All are timed once, the fastest again in
-// rounds; progress goes to stderr. Throws Error. Precondition: plans for the runtime's device, of
+// rounds; progress goes to stderr. skewed: BenchOptions::skewed. Throws Error. Precondition: plans for the runtime's device, of
 // an operation that check_has_candidates() lets pass.
 Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates,
-               const LaunchSize& size, const TimingBudget& budget);
+               const LaunchSize& size, const TimingBudget& budget, bool skewed = false);
 
 // Has `options` tell what is compiled and timed; `names` of the specs. `progress` must live as long
 // as the measuring.
