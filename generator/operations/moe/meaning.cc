@@ -37,9 +37,14 @@ void check_router(const MoeSpec& spec, Problems& problems) {
   const RouterSpec& router = spec.router;
   if (!router.chooses()) return;
   if (router.groups == 1) {
-    if (router.top_groups <= 1) return;
-    problems.push_back({"/routing/top_groups", "all experts are one group",
-                        std::to_string(router.top_groups), "0 or 1, or several groups", ""});
+    if (router.top_groups > 1) {
+      problems.push_back({"/routing/top_groups", "all experts are one group",
+                          std::to_string(router.top_groups), "0 or 1, or several groups", ""});
+    }
+    if (router.group_score != GroupScore::kMax) {
+      problems.push_back({"/routing/group_score", "all experts are one group", "\"top_two\"",
+                          "\"max\", or several groups", ""});
+    }
     return;
   }
   const std::int64_t experts = spec.shape.experts;

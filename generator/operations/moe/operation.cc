@@ -63,10 +63,7 @@ class Moe final : public OperationOn<MoeSpec> {
     if (moe.shape.first_expert + moe.shape.local_experts == moe.shape.experts) {
       moe.shape.local_experts = 0;
     }
-    if (moe.router.groups == 1 && moe.router.top_groups <= 1) {
-      moe.router.top_groups = 0;
-      moe.router.group_score = GroupScore::kMax;
-    }
+    if (moe.router.groups == 1 && moe.router.top_groups <= 1) moe.router.top_groups = 0;
   }
   void generalise(void* fields) const override {
     of(fields).shape.tokens_min = 1;

@@ -116,9 +116,9 @@ TEST(SpecMoe, ReadsHowExpertsAreChosen) {
   EXPECT_EQ(Spec::parse(all.canonical_json()).canonical_json(), all.canonical_json());
   EXPECT_EQ(Spec::from_moe(all.moe()).canonical_json(), all.canonical_json());
   // One group is none, however it was said; and so are no logits.
-  EXPECT_EQ(with(R"("scores":"sigmoid","groups":1,"top_groups":1,"group_score":"top_two")")
-                .canonical_json(),
-            with(R"("scores":"sigmoid")").canonical_json());
+  EXPECT_EQ(
+      with(R"("scores":"sigmoid","groups":1,"top_groups":1,"group_score":"max")").canonical_json(),
+      with(R"("scores":"sigmoid")").canonical_json());
   EXPECT_EQ(with(R"("scores":"none")").canonical_json(),
             Spec::parse(MoeText().json()).canonical_json());
 }
@@ -280,6 +280,9 @@ TEST(SpecMoe, RefusesWhatDoesNotGoTogether) {
       {"several of one group",
        [](MoeSpec& s) { s.router = groups(1, 2, GroupScore::kMax); },
        {"/routing/top_groups"}},
+      {"a score of groups that there are not",
+       [](MoeSpec& s) { s.router = groups(1, 0, GroupScore::kTopTwo); },
+       {"/routing/group_score"}},
       {"groups of too few experts",
        [](MoeSpec& s) { s.router = groups(8, 1, GroupScore::kMax); },
        {"/routing/top_groups"}},
