@@ -1,12 +1,17 @@
 #include "generator/model/decoder.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "generator/model/config_checks.h"
 #include "generator/model/config_fields.h"
 #include "generator/model/family_table.h"
 #include "generator/model/rope.h"
+#include "generator/model/routing_fields.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -68,6 +73,10 @@ class Interpreter {
     decoder.family = &family_;
     decoder.hidden = values_.size("hidden", kMostHidden);
     decoder.layers = values_.size("layers", kMostLayers);
+    if (parts_ == DecodedParts::kAll && config_.findings().empty()) {
+      check_expert_fields(family_, config_, decoder.layers);
+      config_.findings().throw_if_any();
+    }
     for (std::int64_t layer = 0; layer < decoder.layers; ++layer) {
       values_.set_layer(layer);
       add_layer(static_cast<int>(layer), &decoder);
@@ -85,6 +94,7 @@ class Interpreter {
     for (const RemarkRow& row : common_remarks()) add_remark(row, &decoder);
     for (const RemarkRow& row : family_.remarks) add_remark(row, &decoder);
     config_.findings().throw_if_any();
+    decoder.ignored_routing = fmt::format("{}", fmt::join(ignored_routing_, ", "));
     decoder.assumptions = values_.assumptions();
     const std::string unknown = unknown_fields(family_, config_.whole());
     if (!unknown.empty()) {
@@ -212,6 +222,7 @@ class Interpreter {
     block.facts.mixer_name = mixer->name;
     if (mixer->kind == MixerKind::kAttention || mixer->kind == MixerKind::kLatentAttention) {
       block.facts.attention = attention(mixer->attention);
+      if (block.facts.attention.sinks) block.sinks_path = mixer->attention.sinks_path;
     }
     if (parts_ == DecodedParts::kAll) {
       block.linears = linears(mixer->linears);
@@ -333,6 +344,8 @@ class Interpreter {
     facts.gate_limit = values_.number(row.gate_limit);
     facts.weighs_input = values_.flag(row.weighs_input);
     facts.plain_shared = values_.flag(row.plain_shared);
+    ignored_routing_ = ignored_routing(family_, config_, facts);
+    facts.routed = facts.routed && ignored_routing_.empty();
     return facts;
   }
 
@@ -340,6 +353,7 @@ class Interpreter {
   const ConfigReader& config_;
   ConfigValues values_;
   DecodedParts parts_;
+  std::vector<std::string> ignored_routing_;
 };
 
 std::string joined(std::string_view path, std::string_view name) {
@@ -367,7 +381,16 @@ std::vector<std::string> Decoder::notes() const {
     const bool unserved = remark.consequence == Consequence::kNoAttention;
     notes.push_back((unserved ? "attention has no kernel: " : "") + remark.text);
   }
+  if (!ignored_routing.empty()) notes.push_back(routing_note());
   return notes;
+}
+
+std::string Decoder::routing_note() const {
+  return fmt::format(
+      "routing: the config says that {}, of which {} is not known: kernels take the ids and "
+      "weights "
+      "that the engine chooses",
+      ignored_routing, family->name);
 }
 
 Role Decoder::role_of(std::string_view path) const {

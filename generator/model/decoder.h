@@ -40,6 +40,7 @@ struct DecodedBlock {
   // "/mlp_only_layers is [0]". Empty where the family has one kind.
   std::string feed_forward_fields;
   std::string experts_field;  // of the number of experts
+  std::string sinks_path;     // AttentionRow::sinks_path; empty where there are no sinks
 };
 
 // A remark of the family's row that holds for the config.
@@ -72,9 +73,14 @@ struct Decoder {
   std::vector<DecodedOther> others;    // towers, layers that predict further tokens
   std::vector<DecodedRemark> remarks;
   std::vector<std::string> assumptions;
+  // Fields of the config that say how experts are chosen, of which the row knows nothing; empty:
+  // there are none.
+  std::string ignored_routing;
 
   // What the remarks say to users.
   std::vector<std::string> notes() const;
+  // What they say of ignored_routing.
+  std::string routing_note() const;
   // The role of the module at this path below a decoder layer; kOther if no decoder layer has it.
   Role role_of(std::string_view path) const;
 };

@@ -54,7 +54,7 @@ constexpr std::size_t kList = sizeof(std::vector<RemarkRow>);
 constexpr std::size_t kWord = sizeof(void*);  // an enum or a flag between expressions
 static_assert(sizeof(LinearRow) == 8 * kText + 3 * kWord);
 static_assert(sizeof(RopeRow) == 8 * kText + kWord);
-static_assert(sizeof(AttentionRow) == 19 * kText + 2 * kWord + sizeof(RopeRow));
+static_assert(sizeof(AttentionRow) == 20 * kText + 2 * kWord + sizeof(RopeRow));
 static_assert(sizeof(ExpertsRow) == 20 * kText);
 static_assert(sizeof(NormRow) == 5 * kText + kWord);
 static_assert(sizeof(RemarkRow) == 2 * kText + kWord);

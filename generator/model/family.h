@@ -75,6 +75,7 @@ struct AttentionRow {
   Expression window = "0";
   Expression chunk = "0";
   Expression sinks = "false";
+  std::string_view sinks_path = {};  // their tensor, below the decoder layer
   Expression alibi = "false";
   Expression alibi_power = "1";
   Expression alibi_factor = "1";

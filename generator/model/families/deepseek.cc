@@ -122,6 +122,7 @@ AttentionRow v4_facts(std::string_view kind, Expression base, Expression scaling
   row.kv_heads = "1";
   row.window = "sliding_window";
   row.sinks = "true";
+  row.sinks_path = "attn.attn_sink";
   row.rope = {.pairing = RopePairing::kGptj,
               .kind = kind,
               .dim = "rope_dim",

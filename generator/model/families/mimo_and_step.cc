@@ -88,6 +88,7 @@ const std::vector<FamilyRow>& mimo_and_step() {
                               .scale_dim = "swa_dim",
                               .window = "sliding_window_size + 1 ?? sliding_window",
                               .sinks = "add_swa_attention_sink_bias ?? true",
+                              .sinks_path = "self_attn.attention_sink_bias",
                               .rope = {.kind = "sliding_attention",
                                        .base = "rope_parameters.sliding_attention.rope_theta ?? "
                                                "swa_rope_theta"}}},
@@ -96,6 +97,7 @@ const std::vector<FamilyRow>& mimo_and_step() {
                 .linears = mimo_attention("heads * head_dim", "kv_heads * head_dim",
                                           "kv_heads * value_dim", "heads * value_dim"),
                 .attention = {.sinks = "add_full_attention_sink_bias ?? false",
+                              .sinks_path = "self_attn.attention_sink_bias",
                               .rope = {.kind = "full_attention"}}}},
           .feed_forwards = {{.when = "mlp_layer_types[layer] == 'dense' ?? "
                                      "moe_layer_freq[layer] == 0",

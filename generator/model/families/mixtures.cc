@@ -29,7 +29,9 @@ LinearRows llama4_dense() {
 }
 
 // gpt-oss alternates windows and full attention, with a sink in each.
-AttentionRow gpt_oss_attention(Expression window) { return {.window = window, .sinks = "true"}; }
+AttentionRow gpt_oss_attention(Expression window) {
+  return {.window = window, .sinks = "true", .sinks_path = "self_attn.sinks"};
+}
 
 // Its gates and ups are rows of one matrix that take turns.
 LinearRows gpt_oss_experts() {

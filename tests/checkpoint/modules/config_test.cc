@@ -119,7 +119,7 @@ TEST(CheckpointConfig, FieldsOfExpertsThatAreNotUnderstoodAreRefused) {
       {R"({"decoder_sparse_step": true})", "/decoder_sparse_step: must be a number, got true"},
       {R"({"decoder_sparse_step": 0})", "/decoder_sparse_step: is no interval of layers, got 0"},
       {R"({"norm_topk_prob": "yes"})", "/norm_topk_prob: must be a boolean, got \"yes\""},
-      {R"({"model_type": "mixtral", "num_local_experts": 0})",
+      {R"({"model_type": "mixtral", "num_experts": null, "num_local_experts": 0})",
        "/num_local_experts: is out of range, got 0"},
       {R"({"model_type": "gpt_oss", "num_local_experts": 4, "sliding_window": 128,
            "swiglu_limit": "7"})",
