@@ -257,7 +257,11 @@ class LayersOfModel {
     model_.layers = layers_.take();
     model_.notes = std::move(notes);
     if (config_.decoder) {
-      for (std::string& note : config_.decoder->notes()) model_.notes.push_back(std::move(note));
+      for (std::string& note : config_.decoder->notes()) {
+        const auto& told = model_.notes;
+        const bool is_told = std::find(told.begin(), told.end(), note) != told.end();
+        if (!is_told) model_.notes.push_back(std::move(note));
+      }
       model_.assumptions = config_.decoder->assumptions;
     }
     add_rows_of_bytes(config_, &model_);

@@ -26,15 +26,20 @@ namespace {
   throw Error(ErrorCategory::kUsage, code, message);
 }
 
+template <class Ranks>
+void check_rank(const Ranks& ranks, const char* of) {
+  const auto& [rank, size] = ranks;
+  if (size >= 1 && size <= Ranks::kMostSize && rank >= 0 && rank < size) return;
+  refuse_use("checkpoint.rank",
+             fmt::format("rank {} of {}{} is none; allowed: ranks 0 to size - 1 of a size of 1 "
+                         "to {}",
+                         rank, size, of, Ranks::kMostSize));
+}
+
 CheckpointOptions checked(const CheckpointOptions& options) {
   refuse_null_byte(options.config, "config");
-  const auto& [rank, size] = options.parallel;
-  if (size < 1 || size > TensorParallel::kMostSize || rank < 0 || rank >= size) {
-    refuse_use(
-        "checkpoint.rank",
-        fmt::format("rank {} of {} is none; allowed: ranks 0 to size - 1 of a size of 1 to {}",
-                    rank, size, TensorParallel::kMostSize));
-  }
+  check_rank(options.parallel, "");
+  check_rank(options.expert_parallel, " that share experts");
   return options;
 }
 
@@ -79,8 +84,9 @@ struct CheckpointReader::State {
                          read_config_files(options.config.empty() ? require_config_beside(path)
                                                                   : options.config),
                          request_of(options))) {
-    const PackOptions pack = {options.fuse,  options.choice, options.parallel,
-                              options.gated, options.dense,  options.lm_head_bits};
+    const PackOptions pack = {options.fuse,           options.choice, options.parallel,
+                              options.gated,          options.dense,  options.lm_head_bits,
+                              options.expert_parallel};
     PackedCheckpoint packed =
         is_packed_file
             ? read_packed_checkpoint(checkpoint, pack, request_of(options), PackedUse::kLaunches)
@@ -183,6 +189,10 @@ struct CheckpointReader::State {
     }
     for (const std::string& name : from.expert_tensors) {
       layer.source_bytes += checkpoint.at(name).tensor->bytes;
+    }
+    if (from.model_experts != 0) {  // they are alike
+      layer.source_bytes = layer.source_bytes / static_cast<std::size_t>(from.model_experts) *
+                           static_cast<std::size_t>(from.matrices);
     }
     if (is_packed_file) layer.source_bytes = layer.packed.bytes;
     add(std::move(tensors.weights));

@@ -45,12 +45,25 @@ std::vector<std::string> files_in(const fs::path& folder) {
   return files;
 }
 
+// Of several: "model-00002-of-00005.safetensors".
+bool is_name_of_shard(const std::string& file) {
+  const std::string stem = fs::path(file).stem();
+  const std::size_t of = stem.rfind("-of-");
+  if (of == stem.npos) return false;
+  const std::string count = stem.substr(of + 4);
+  const bool is_number = !count.empty() && count.find_first_not_of("0123456789") == count.npos;
+  return is_number && count.find_first_not_of('0') != count.npos &&
+         count.substr(count.find_first_not_of('0')) != "1";
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(const std::string& path) {
   std::error_code ignored;
+  const bool is_folder = fs::is_directory(path, ignored);
   const std::vector<std::string> files =
-      fs::is_directory(path, ignored) ? files_in(path) : std::vector<std::string>{path};
+      is_folder ? files_in(path) : std::vector<std::string>{path};
+  is_one_shard_ = !is_folder && is_name_of_shard(path);
   for (const std::string& file : files) {
     if (fs::path(file).extension() == ".json" && !has_safetensors_header(file)) {
       open_index(file);

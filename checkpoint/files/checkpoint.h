@@ -40,12 +40,15 @@ class Checkpoint {
   bool is_of(const std::string& path) const;
   // The sum of all tensors.
   std::uint64_t bytes() const;
+  // `path` was one of several shards, by its name: model-00002-of-00005.safetensors.
+  bool is_one_shard() const noexcept { return is_one_shard_; }
 
  private:
   void open_index(const std::string& path);
   void add_file(const std::string& path);
 
   std::string index_;  // "" without one
+  bool is_one_shard_ = false;
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, Entry> tensors_;
 };

@@ -40,7 +40,7 @@ struct ConvertReport {
 // and is neither kept nor skipped, Error(kUsage) for an output that is a file of the checkpoint.
 
 // <layer>.weight [N, K] in the config's torch_dtype, else that of the scales; [K, N] where the
-// model stores it so.
+// model stores it so. The bias of such a weight is <layer>.bias.
 ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                     const std::string& output, const ConvertOptions& options);
 
@@ -48,7 +48,8 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
 // <layer>.heddle_perm I32 [K], for act-order only: packed column j is column perm[j] of the
 // checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their parts have.
 // The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON. Of
-// one of several ranks "heddle.tp" is "<rank>/<size>"; all other tensors are there as a whole. Of a
+// one of several ranks "heddle.tp" is "<rank>/<size>", "heddle.ep" where they share experts, of
+// which only the rank's are there; all other tensors are there as a whole. Of a
 // head that was quantised here "heddle.lm_head" is the number of bits. <layer>.input_scale F32 [1]
 // is the static scale of activations of eight bits; where a layer takes such "heddle.activations"
 // is 8. "heddle.contents" is what packed_contents.h describes.

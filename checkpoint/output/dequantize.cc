@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -85,6 +86,21 @@ std::vector<std::string> notes_of_experts(const Checkpoint& checkpoint,
   return notes;
 }
 
+// Biases follow the names of their weights, of which MXFP4 stacks get another one.
+void rename_biases(const std::vector<LayerName>& layers, std::vector<MadeTensor>* copies) {
+  std::map<std::string, std::string> names;
+  for (const LayerName& layer : layers) {
+    LayerName plain = layer;
+    plain.kind = LayerName::Kind::kPlain;
+    const bool is_module = layer.plain_tensor() == plain.plain_tensor();
+    if (is_module && bias_of(layer) != bias_of(plain)) names[bias_of(layer)] = bias_of(plain);
+  }
+  for (MadeTensor& copy : *copies) {
+    const auto found = names.find(copy.info.name);
+    if (found != names.end()) copy.info.name = found->second;
+  }
+}
+
 }  // namespace
 
 ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
@@ -138,6 +154,7 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
   }
   if (options.layer.empty()) {
     std::vector<MadeTensor> copies = copies_of_others(checkpoint, consumed);
+    rename_biases(inventory.layers, &copies);
     report.copied = copies.size();
     add_copies(std::move(copies), &plan);
     report.input_bytes = checkpoint.bytes();

@@ -25,7 +25,7 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   for (PackedLayer& layer : plan.packed) {
     if (!layer.experts.empty()) {
       consumed.insert(consumed.end(), layer.expert_tensors.begin(), layer.expert_tensors.end());
-      MadeTensor weights = packed_weights(checkpoint, config, options.parallel, layer);
+      MadeTensor weights = packed_weights(checkpoint, config, options.parallel_of_experts(), layer);
       std::optional<MadeTensor> bias = std::move(layer.expert_bias);
       packed.layers.push_back({std::move(layer), std::move(weights), {}, std::move(bias), {}, {}});
       continue;

@@ -17,6 +17,7 @@ namespace heddle {
 inline constexpr const char* kLayoutKey = "heddle.layout";
 inline constexpr const char* kContentsKey = "heddle.contents";
 inline constexpr const char* kRankKey = "heddle.tp";
+inline constexpr const char* kExpertRankKey = "heddle.ep";
 inline constexpr const char* kHeadKey = "heddle.lm_head";
 // How the tensors of a layer end.
 inline constexpr const char* kPackedSuffix = ".heddle";

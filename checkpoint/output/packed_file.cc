@@ -62,7 +62,8 @@ class PackedFileReader {
 
   void check_options(const PackOptions& options, const ConfigRequest& request, PackedUse use) const;
   PackedCheckpoint read(int arch);
-  TensorParallel parallel() const;
+  TensorParallel parallel() const { return ranks<TensorParallel>(kRankKey); }
+  ExpertParallel expert_parallel() const { return ranks<ExpertParallel>(kExpertRankKey); }
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
@@ -79,6 +80,11 @@ class PackedFileReader {
         ErrorCategory::kUsage, "checkpoint.packed_options",
         fmt::format("{} {}: leave {} away, or pack the checkpoint again", path_, what, option));
   }
+  // "1/4" of the metadata.
+  template <class Ranks>
+  Ranks ranks(const char* key) const;
+  template <class Ranks>
+  void check_rank(const Ranks& own, const Ranks& asked, bool any, const char* options) const;
   Spec spec_of(const std::string& layer) const;
   // A tensor of the layer, which no other may have.
   MadeTensor take(const std::string& name);
@@ -101,17 +107,27 @@ class PackedFileReader {
   std::set<std::string> taken_;
 };
 
-TensorParallel PackedFileReader::parallel() const {
-  const auto found = metadata_.find(kRankKey);
+template <class Ranks>
+Ranks PackedFileReader::ranks(const char* key) const {
+  const auto found = metadata_.find(key);
   if (found == metadata_.end()) return {};
   const std::string_view text = found->second;
   const std::size_t slash = std::min(text.find('/'), text.size() - 1);
-  const TensorParallel parallel = {whole_number(text.substr(0, slash)),
-                                   whole_number(text.substr(slash + 1))};
-  if (parallel.rank < 0 || parallel.rank >= parallel.size) {
-    refuse(fmt::format("{} of its metadata is no rank: \"{}\"", kRankKey, excerpt(text)));
+  const Ranks ranks = {whole_number(text.substr(0, slash)), whole_number(text.substr(slash + 1))};
+  if (ranks.rank < 0 || ranks.rank >= ranks.size) {
+    refuse(fmt::format("{} of its metadata is no rank: \"{}\"", key, excerpt(text)));
   }
-  return parallel;
+  return ranks;
+}
+
+template <class Ranks>
+void PackedFileReader::check_rank(const Ranks& own, const Ranks& asked, bool any,
+                                  const char* options) const {
+  if ((any && asked.size == 1) || (own.rank == asked.rank && own.size == asked.size)) return;
+  throw Error(ErrorCategory::kUsage, "checkpoint.packed_options",
+              fmt::format("{} is what rank {} of {} has, and rank {} of {} is asked for "
+                          "(CheckpointOptions::{})",
+                          path_, own.rank, own.size, asked.rank, asked.size, options));
 }
 
 void PackedFileReader::check_options(const PackOptions& options, const ConfigRequest& request,
@@ -139,15 +155,9 @@ void PackedFileReader::check_options(const PackOptions& options, const ConfigReq
           fmt::format("has the layer \"{}\" packed for activations of 8 bits", excerpt(layer)));
     }
   }
-  const TensorParallel own = parallel();
-  const TensorParallel& asked = options.parallel;
-  const bool any_rank = use == PackedUse::kSpecs && asked.size == 1;
-  if (!any_rank && (own.rank != asked.rank || own.size != asked.size)) {
-    throw Error(ErrorCategory::kUsage, "checkpoint.packed_options",
-                fmt::format("{} is what rank {} of {} has, and rank {} of {} is asked for "
-                            "(CheckpointOptions::parallel, --tp)",
-                            path_, own.rank, own.size, asked.rank, asked.size));
-  }
+  const bool any = use == PackedUse::kSpecs;
+  check_rank(parallel(), options.parallel, any, "parallel, --tp");
+  check_rank(expert_parallel(), options.expert_parallel, any, "expert_parallel, --ep");
   if (use == PackedUse::kLaunches && contents_.rotates && !request.engine_rotates) {
     throw Error(
         ErrorCategory::kUsage, "checkpoint.packed_options",
@@ -300,6 +310,13 @@ CheckpointExperts PackedFileReader::read_experts(
   }
   const auto* const moe = spec->get_if<MoeSpec>();
   if (moe == nullptr) refuse_experts("have the spec of another operation");
+  const auto [rank, size] = expert_parallel();
+  if (moe->local_experts() * size != moe->shape.experts ||
+      moe->shape.first_expert != rank * moe->local_experts()) {
+    refuse_experts(fmt::format("are {} of {} from {} on, and not those of rank {} of {} ({})",
+                               moe->local_experts(), moe->shape.experts, moe->shape.first_expert,
+                               rank, size, kExpertRankKey));
+  }
   const MoeGemms gemms = moe_gemms(*moe);
   const auto expect_product = [&](const std::string& layer, const GemmSpec& gemm) {
     const auto found = std::find_if(layers.begin(), layers.end(), [&](const auto& other) {
@@ -426,6 +443,11 @@ PackedCheckpoint read_packed_checkpoint(const Checkpoint& checkpoint, const Pack
   if (use == PackedUse::kSpecs && rank.size > 1) {
     made.notes.push_back(
         fmt::format("the file has what rank {} of {} has of each matrix", rank.rank, rank.size));
+  }
+  const ExpertParallel experts = reader.expert_parallel();
+  if (use == PackedUse::kSpecs && experts.size > 1) {
+    made.notes.push_back(
+        fmt::format("the file has the experts of rank {} of {}", experts.rank, experts.size));
   }
   return made;
 }

@@ -50,6 +50,10 @@ std::map<std::string, std::string> metadata_of(const PackedCheckpoint& packed,
   if (parallel.size > 1) {
     metadata[kRankKey] = fmt::format("{}/{}", parallel.rank, parallel.size);
   }
+  const ExpertParallel& experts = options.expert_parallel;
+  if (experts.size > 1) {
+    metadata[kExpertRankKey] = fmt::format("{}/{}", experts.rank, experts.size);
+  }
   for (const PackedLayerTensors& tensors : packed.layers) {
     const int bits = tensors.layer.group.parts.front().code_bits;
     if (bits != 0) metadata[kHeadKey] = std::to_string(bits);

@@ -11,8 +11,10 @@
 #include "checkpoint/modules/layer_error.h"
 #include "checkpoint/modules/module_place.h"
 #include "checkpoint/modules/module_roles.h"
+#include "checkpoint/plan/expert_places.h"
 #include "checkpoint/plan/expert_sets.h"
 #include "checkpoint/plan/plain_layers.h"
+#include "generator/model/experts.h"
 
 namespace heddle {
 
@@ -20,7 +22,8 @@ std::optional<ExpectedLayers::Sides> ExpectedLayers::sides_of(const std::string&
   if (!config_.decoder) return std::nullopt;
   const Decoder& decoder = *config_.decoder;
   const auto sides = [](const DecodedLinear& linear) {
-    return Sides{{linear.n, linear.k}, linear.field, linear.k_field};
+    return Sides{
+        {linear.n, linear.k}, linear.field, linear.k_field, linear.row->module == Module::kExpert};
   };
   for (const HeadPlace& place : config_.head_places) {
     if (name == place.head && decoder.vocabulary != 0) {
@@ -39,11 +42,23 @@ std::optional<ExpectedLayers::Sides> ExpectedLayers::sides_of(const std::string&
       if (linear.row->path == place.path) return sides(linear);
     }
   }
-  return std::nullopt;
+  return sides_of_stack(name);
 }
 
-std::string ExpectedLayers::why_other(const std::string& name, std::int64_t n,
-                                      std::int64_t k) const {
+// Of experts that the family has alone.
+std::optional<ExpectedLayers::Sides> ExpectedLayers::sides_of_stack(const std::string& name) const {
+  const std::optional<ExpertPlace> place = place_of_expert(config_, name);
+  if (!place || place->expert >= 0 || !has_experts(*place->block)) return std::nullopt;
+  const ExpertModules modules = expert_modules(*place->block);
+  const std::vector<DecodedLinear>& product =
+      place->role == Role::kDown ? modules.down : modules.first;
+  if (product.empty()) return std::nullopt;
+  Sides sides{{0, product.front().k}, product.front().field, product.front().k_field, true};
+  for (const DecodedLinear& linear : product) sides.shape.n += linear.n;
+  return sides;
+}
+
+OtherSides ExpectedLayers::compare(const std::string& name, std::int64_t n, std::int64_t k) const {
   const std::optional<Sides> wanted = sides_of(name);
   if (!wanted) return {};
   const MatrixShape& shape = wanted->shape;
@@ -52,12 +67,13 @@ std::string ExpectedLayers::why_other(const std::string& name, std::int64_t n,
   if (n != shape.n && !wanted->n_field.empty()) fields.push_back(wanted->n_field);
   if (k != shape.k && !wanted->k_field.empty()) fields.push_back(wanted->k_field);
   const std::string named = fmt::format("{}", fmt::join(fields, ", "));
-  return fmt::format("its weights are {} x {}, but the config says {} x {}{}", n, k, shape.n,
-                     shape.k, named.empty() ? "" : " (" + named + ")");
+  return {fmt::format("its weights are {} x {}, but the config says {} x {}{}", n, k, shape.n,
+                      shape.k, named.empty() ? "" : " (" + named + ")"),
+          wanted->of_experts && (n < shape.n || k < shape.k)};
 }
 
 void ExpectedLayers::check_sides(const std::string& name, std::int64_t n, std::int64_t k) const {
-  const std::string why = why_other(name, n, k);
+  const std::string why = compare(name, n, k).why;
   if (!why.empty()) refuse_layer(name, why);
 }
 

@@ -14,15 +14,20 @@
 
 namespace heddle {
 
+// How the sides of a layer differ from those that the config says.
+struct OtherSides {
+  std::string why;        // empty where they do not, or where it says none
+  bool is_fault = false;  // one is smaller, and the layer is one of experts
+};
+
 // Where the config does not describe the whole decoder, nothing is expected.
 class ExpectedLayers {
  public:
   // The config outlives it.
   explicit ExpectedLayers(const CheckpointConfig& config) : config_(config) {}
 
-  // How the sides of a layer of this name differ from those that the config says; empty where they
-  // do not, or where it says none.
-  std::string why_other(const std::string& name, std::int64_t n, std::int64_t k) const;
+  // Of a layer of this name, of a stack of experts one matrix.
+  OtherSides compare(const std::string& name, std::int64_t n, std::int64_t k) const;
   // Throws as refuse_layer() where the config says that a layer of this name has other sides.
   void check_sides(const std::string& name, std::int64_t n, std::int64_t k) const;
   // Layers of the decoder of which there is no tensor, under whatever name: products of experts
@@ -34,8 +39,10 @@ class ExpectedLayers {
     MatrixShape shape;
     std::string n_field;  // of the config, that they were worked out from
     std::string k_field;
+    bool of_experts = false;
   };
   std::optional<Sides> sides_of(const std::string& name) const;
+  std::optional<Sides> sides_of_stack(const std::string& name) const;
 
   const CheckpointConfig& config_;
 };

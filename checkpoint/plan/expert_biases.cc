@@ -112,16 +112,17 @@ void ExpertBiases::check_complete(const std::string& product, bool expected) con
   }
 }
 
-MadeTensor ExpertBiases::made(const std::string& product, DType dtype) const {
+MadeTensor ExpertBiases::made(const std::string& product, DType dtype, std::int64_t first,
+                              std::int64_t count) const {
   std::int64_t rows = 0;
   for (const Part& part : experts_.front()) rows += part.rows;
-  const auto count = static_cast<std::int64_t>(experts_.size());
   MadeTensor made;
   made.info.name = product + ".bias";
   made.info.type = dtype == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
   made.info.shape = {count, rows};
   made.info.bytes = static_cast<std::uint64_t>(count * rows * bytes_of(dtype));
-  const auto shared = std::make_shared<const std::vector<std::vector<Part>>>(experts_);
+  const auto shared = std::make_shared<const std::vector<std::vector<Part>>>(
+      experts_.begin() + first, experts_.begin() + first + count);
   made.make = [experts = shared, product, dtype](ByteStream* out) {
     for (const std::vector<Part>& parts : *experts) {
       for (const Part& part : parts) {

@@ -29,9 +29,11 @@ class ExpertBiases {
   bool any() const noexcept { return any_; }
   // The checkpoint's own, zeros among them.
   const std::set<std::string>& tensors() const noexcept { return tensors_; }
-  // [experts, rows] of `dtype`, 16 bits, rounded once; zeros for parts without a bias.
-  // Making it throws Error(kUnsupported, "checkpoint.layer") for values beyond the type's range.
-  MadeTensor made(const std::string& product, DType dtype) const;
+  // [count, rows] of `dtype`, 16 bits, rounded once, of the experts from `first` on; zeros for
+  // parts without a bias. Making it throws Error(kUnsupported, "checkpoint.layer") for values
+  // beyond the type's range.
+  MadeTensor made(const std::string& product, DType dtype, std::int64_t first,
+                  std::int64_t count) const;
 
  private:
   using Selections = std::vector<std::vector<RowRun>>;

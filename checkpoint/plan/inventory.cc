@@ -183,7 +183,9 @@ Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& c
     const std::vector<std::string> tensors = tensors_of(*layer, checkpoint);
     known.insert(tensors.begin(), tensors.end());
     const bool kept = keep.match(name);
-    if (skip.match(name)) {
+    const bool left_out = skip.match(name);
+    if (kept || left_out) inventory.chosen.insert(tensors.begin(), tensors.end());
+    if (left_out) {
       refuse_kept_head(*layer, "--skip");
       inventory.skipped.insert(tensors.begin(), tensors.end());
       continue;
@@ -207,7 +209,9 @@ Inventory take_inventory(const Checkpoint& checkpoint, const CheckpointConfig& c
   for (const auto& [name, entry] : checkpoint.tensors()) {
     if (known.count(name) != 0) continue;
     const bool kept = keep.match(name);
-    if (skip.match(name)) {
+    const bool left_out = skip.match(name);
+    if (kept || left_out) inventory.chosen.insert(name);
+    if (left_out) {
       inventory.skipped.insert(name);
       continue;
     }

@@ -25,6 +25,7 @@ struct Inventory {
   std::vector<LayerName> layers;
   std::vector<UnknownTensors> unknown;
   std::set<std::string> skipped;  // tensors
+  std::set<std::string> chosen;   // tensors that are skipped or left as they are on request
   std::size_t kept = 0;           // quantised layers that are left as they are on request
 };
 

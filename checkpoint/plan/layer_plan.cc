@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "checkpoint/plan/expert_products.h"
 #include "checkpoint/plan/gated_layers.h"
 #include "checkpoint/plan/layer_activations.h"
+#include "checkpoint/plan/lost_tensors.h"
 #include "checkpoint/plan/read_group.h"
 #include "generator/model/experts.h"
 #include "generator/operations/gemm/gemm.h"
@@ -46,6 +48,8 @@ class Planner {
       : checkpoint_(checkpoint),
         config_(config),
         parallel_(options.parallel),
+        parallel_of_experts_(options.parallel_of_experts()),
+        expert_parallel_(options.expert_parallel),
         plan_(*plan),
         gated_(config, options.gated),
         activations_(checkpoint, config, options.parallel) {}
@@ -54,16 +58,17 @@ class Planner {
     gated_.check(groups);
     for (const LayerGroup& group : groups) add(group);
     for (const ExpertSet& set : sets) add(set);
-    if (parallel_.size > 1) {
-      note_whole_residuals(checkpoint_, residual_, packed_modules(), &plan_.notes);
+    if (parallel_.size > 1 || expert_parallel_.size > 1) {
+      note_whole_residuals(checkpoint_, residual_, split_modules(), &plan_.notes);
     }
     finish();
   }
 
  private:
-  // Of layers other than experts.
-  std::set<std::string> packed_modules() const {
+  // Of layers other than experts, those of which a rank has a part.
+  std::set<std::string> split_modules() const {
     std::set<std::string> packed;
+    if (parallel_.size == 1) return packed;
     for (const PackedLayer& layer : plan_.packed) {
       if (!layer.experts.empty()) continue;
       for (const LayerName& part : layer.group.parts) packed.insert(part.name);
@@ -111,6 +116,15 @@ class Planner {
   }
 
   void add_experts(const ExpertSet& set, MoeSpec moe) {
+    const std::int64_t ranks = expert_parallel_.size;
+    if (moe.shape.experts % ranks != 0) {
+      refuse_layer(set.name, fmt::format("{} experts cannot be shared by {} ranks alike (--ep)",
+                                         moe.shape.experts, ranks));
+    }
+    if (ranks > 1) {
+      moe.shape.local_experts = moe.shape.experts / ranks;
+      moe.shape.first_expert = expert_parallel_.rank * moe.shape.local_experts;
+    }
     const ProductOfExperts gate_up = read_product(set.gate_up);
     const ProductOfExperts down = read_product(set.down);
     const ExpertModules modules = expert_modules(*set.block);
@@ -137,8 +151,8 @@ class Planner {
     if (!why.empty()) return add_unserved(set, why, first, second);
     const MoeGemms gemms = moe_gemms(moe);
     if (moe.epilogue.gated) gated_.add_gated_experts();
-    add_product(set.gate_up, gate_up, gemms.gate_up);
-    add_product(set.down, down, gemms.down);
+    add_product(set.gate_up, gate_up, gemms.gate_up, moe);
+    add_product(set.down, down, gemms.down, moe);
     plan_.experts.push_back({set.name, Spec::from_moe(moe, "experts"), set.gate_up.name,
                              set.down.name, routed_moe(set.block->facts.experts, moe, "experts")});
     if (moe.epilogue.residual) residual_.push_back(&set);
@@ -153,7 +167,8 @@ class Planner {
       compare_sides(group, viewed);
       note_experts(group, viewed);
     };
-    return product_of_experts(checkpoint_, config_, parallel_, experts, see_first, &plan_.notes);
+    return product_of_experts(checkpoint_, config_, parallel_of_experts_, experts, see_first,
+                              &plan_.notes);
   }
 
   void note_experts(const LayerGroup& group, const ViewedParts& viewed) {
@@ -162,21 +177,26 @@ class Planner {
     activations_.take_sixteen_bits(group, kExpertsTakeSixteenBits);
   }
 
+  // All experts are read, so that the specs of all ranks are alike; the rank's are packed.
   void add_product(const ExpertProduct& experts, const ProductOfExperts& product,
-                   const GemmSpec& gemm) {
+                   const GemmSpec& gemm, const MoeSpec& moe) {
+    const std::int64_t first = moe.shape.first_expert;
+    const std::int64_t count = moe.local_experts();
     PackedLayer layer{{experts.name, experts.shown},
                       Spec::from_gemm(gemm, label_of(experts.name)),
-                      std::ssize(experts.each),
+                      count,
                       product.heights,
                       {},
                       std::nullopt};
-    layer.experts = experts.each;
+    const auto begin = experts.each.begin() + first;
+    layer.experts.assign(begin, begin + count);
+    layer.model_experts = moe.shape.experts;
     layer.tensor_scales = product.tensor_scales;
     layer.expert_tensors = experts.tensors(checkpoint_);
     const std::set<std::string>& biases = product.biases.tensors();
     layer.expert_tensors.insert(layer.expert_tensors.end(), biases.begin(), biases.end());
     if (gemm.epilogue.bias) {
-      layer.expert_bias = product.biases.made(experts.name, gemm.activation);
+      layer.expert_bias = product.biases.made(experts.name, gemm.activation, first, count);
     }
     plan_.packed.push_back(std::move(layer));
   }
@@ -191,14 +211,16 @@ class Planner {
     }
   }
 
-  // Layers of 16 bits with other sides are refused. Quantisers may pad theirs, so that is a note.
+  // Quantisers may pad their layers, so larger sides are a note. Experts that lack rows or columns
+  // would be those of another model.
   void compare_sides(const LayerGroup& group, const ViewedParts& viewed) {
     for (std::size_t i = 0; i < group.parts.size(); ++i) {
       const LayerName& part = group.parts[i];
-      const std::string why =
-          ExpectedLayers(config_).why_other(part.name, viewed.plain_heights[i], viewed.plain_k);
-      if (why.empty()) continue;
-      if (other_sides_++ == 0) first_other_ = fmt::format("{}: {}", excerpt(part.name), why);
+      const OtherSides other =
+          ExpectedLayers(config_).compare(part.name, viewed.plain_heights[i], viewed.plain_k);
+      if (other.is_fault) refuse_layer(part.name, other.why);
+      if (other.why.empty()) continue;
+      if (other_sides_++ == 0) first_other_ = fmt::format("{}: {}", excerpt(part.name), other.why);
     }
   }
 
@@ -270,6 +292,8 @@ class Planner {
   const Checkpoint& checkpoint_;
   const CheckpointConfig& config_;
   const TensorParallel& parallel_;
+  const TensorParallel parallel_of_experts_;
+  const ExpertParallel& expert_parallel_;
   LayerPlan& plan_;
   GatedLayers gated_;
   LayerActivations activations_;
@@ -297,8 +321,31 @@ std::string label_of(const std::string& layer) {
   return label.empty() ? "layer" : label;
 }
 
+namespace {
+
+[[noreturn]] void refuse_ranks(const std::string& why) {
+  throw Error(ErrorCategory::kUsage, "checkpoint.experts",
+              "several ranks share the experts (--ep, expert_parallel): " + why);
+}
+
+void check_ranks(const PackOptions& options) {
+  const auto& [rank, size] = options.expert_parallel;
+  if (size == 1) return;
+  if (!options.fuse) refuse_ranks("not where every layer is alone (--no-fuse, fuse)");
+  const TensorParallel& parallel = options.parallel;
+  if (parallel.size != 1 && (parallel.size != size || parallel.rank != rank)) {
+    refuse_ranks(
+        fmt::format("rank {} of {} with rank {} of {} for other layers (--tp, parallel) "
+                    "is none; both name the same one",
+                    rank, size, parallel.rank, parallel.size));
+  }
+}
+
+}  // namespace
+
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                       const PackOptions& options) {
+  check_ranks(options);
   if (options.gated && !options.fuse) {
     throw Error(ErrorCategory::kUsage, "checkpoint.gated",
                 "gated epilogues need gates and ups in one layer: not with layers apart (fuse)");
@@ -310,6 +357,11 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   plan.notes.insert(plan.notes.end(), plain.notes().begin(), plain.notes().end());
   plan.missing = ExpectedLayers(config).missing(checkpoint, options.dense);
   if (!plan.missing.empty()) plan.notes.push_back(note_of_missing(plan.missing));
+  for (std::vector<UnknownTensors> lost :
+       {lost_vectors(checkpoint, config, plan.inventory),
+        lost_experts(checkpoint, plan.inventory, plan.missing)}) {
+    std::move(lost.begin(), lost.end(), std::back_inserter(plan.inventory.unknown));
+  }
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
   std::vector<LayerName> layers = plan.inventory.layers;
   std::vector<ExpertSet> sets;
@@ -317,7 +369,16 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
     sets = options.fuse ? take_expert_sets(checkpoint, config, &layers)
                         : take_denied_stacks(config, &layers);
   }
-  if (options.fuse) note_lone_experts(config, layers, &plan.notes);
+  std::vector<std::string> lone;
+  if (options.fuse) note_lone_experts(config, layers, &lone);
+  if (options.expert_parallel.size > 1) {
+    if (!lone.empty()) refuse_ranks(lone.front());
+    if (sets.empty()) refuse_ranks("the checkpoint has no layers of experts that Heddle knows");
+  }
+  std::move(lone.begin(), lone.end(), std::back_inserter(plan.notes));
+  if (config.decoder && !config.decoder->ignored_routing.empty()) {
+    plan.notes.push_back(config.decoder->routing_note());
+  }
   Planner(checkpoint, config, options, &plan).add_all(group_layers(layers, fusions), sets);
   return plan;
 }

@@ -26,13 +26,15 @@ namespace heddle {
 struct PackedLayer {
   LayerGroup group;
   Spec spec;                              // of one matrix
-  std::int64_t matrices = 1;              // experts
+  std::int64_t matrices = 1;              // experts, of the rank
   std::vector<std::int64_t> heights;      // rows of a matrix of each part
   std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
   std::optional<Companions> companions;   // none where the layer is packed already
   std::optional<float> input_scale{};     // of activations whose scale is static
-  // Of a product of experts: the tensors of each, and what they have instead of companions.
+  // Of a product of experts: the tensors of each that is packed, and what they have instead of
+  // companions.
   std::vector<LayerGroup> experts{};
+  std::int64_t model_experts = 0;
   TensorScales tensor_scales = TensorScales::kOne;
   std::vector<std::string> expert_tensors{};  // codes, scales and biases of all
   std::optional<MadeTensor> expert_bias{};
@@ -55,6 +57,12 @@ struct PackOptions {
   bool gated = false;  // this and those below as in CheckpointOptions
   bool dense = false;
   int lm_head_bits = 0;
+  ExpertParallel expert_parallel = {};
+
+  // Experts that ranks share are whole.
+  TensorParallel parallel_of_experts() const {
+    return expert_parallel.size > 1 ? TensorParallel() : parallel;
+  }
 };
 
 // The last component of the layer's name as the label of a spec, which has fewer characters.
@@ -63,7 +71,8 @@ std::string label_of(const std::string& layer);
 // Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
 // quantised and is not understood, and every layer whose tensors contradict each other or the
 // config, Error(kUnsupported, "model.activation") for layers that cannot be gated, Error(kUsage,
-// "checkpoint.gated") for gated without fused layers, and as PlainLayers does. Reads no codes, only
+// "checkpoint.gated") for gated without fused layers, Error(kUsage, "checkpoint.experts") where
+// ranks share experts that are not packed together, and as PlainLayers does. Reads no codes, only
 // what specs depend on: zero points, the order of columns and biases. The checkpoint must outlive
 // the plan.
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,

@@ -118,8 +118,12 @@ struct Source {
   heddle::MoeSpec experts_of(int layer) const {
     const std::optional<heddle::Spec>& routed =
         reader ? stored_experts(layer).routed : routed_.at(layer);
-    if (!routed) refuse("config.json does not say all of how experts are chosen");
-    return routed->moe();
+    if (routed) return routed->moe();
+    std::string why = "config.json does not say all of how experts are chosen";
+    for (const std::string& note : notes) {
+      if (note.rfind("routing: ", 0) == 0) why += "; " + note;
+    }
+    refuse(why);
   }
   // The tensor, if it has what launches take: so many elements of the activations' type.
   const heddle::CheckpointTensor& sixteen_bits(const heddle::CheckpointTensor& tensor,

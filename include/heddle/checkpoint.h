@@ -58,6 +58,15 @@ struct TensorParallel {
   std::int64_t size = 1;  // of GPUs, up to kMostSize
 };
 
+// One of several GPUs that share the experts of a model: each has as many whole ones, those of rank
+// 0 first. With `parallel`, which then names the same rank, other layers are split as it says.
+struct ExpertParallel {
+  static constexpr std::int64_t kMostSize = 1024;
+
+  std::int64_t rank = 0;
+  std::int64_t size = 1;  // of GPUs, a divisor of the number of experts
+};
+
 struct CheckpointOptions : ModelOptions {
   // Path of the model's config.json. Empty: that beside the tensors. A quantiser's own file beside
   // it is read, too.
@@ -67,6 +76,7 @@ struct CheckpointOptions : ModelOptions {
   bool fuse = true;
   TensorChoice choice;
   TensorParallel parallel;
+  ExpertParallel expert_parallel;  // needs `fuse`
 };
 
 // A tensor as it is packed or copied: row-major, little-endian, without padding.
@@ -111,7 +121,7 @@ struct CheckpointLayer {
 // packed and bias of `gate_up` are MoeArgs::gate_up and gate_up_bias, those of `down` the others.
 struct CheckpointExperts {
   std::string name;  // "model.layers.0.mlp.experts"
-  Spec spec;         // a moe, for 1 to kDefaultMaxTokens tokens
+  Spec spec;         // a moe, for 1 to kDefaultMaxTokens tokens, of the rank's experts
   std::string gate_up;
   std::string down;
   std::optional<Spec> routed{};  // as ModelKernel::routed
@@ -159,7 +169,8 @@ class HEDDLE_EXPORT CheckpointReader {
   // `path`: a folder, a .safetensors file, or a model.safetensors.index.json. Reads headers, and of
   // tensors what specs depend on.
   // A file that `heddle repack` wrote gives the layers, specs and bytes that it was packed from:
-  // options have their defaults or equal the file's, but `parallel` and `engine_rotates` are given.
+  // options have their defaults or equal the file's, but `parallel`, `expert_parallel` and
+  // `engine_rotates` are given.
   // Throws, with the reason,
   // - Error(kFile, "checkpoint.*") for files that are missing, damaged or contradict each other;
   // - Error(kSpec) for a config that is none;
@@ -169,7 +180,7 @@ class HEDDLE_EXPORT CheckpointReader {
   //   "checkpoint.packed_version", "checkpoint.packed_arch", "model.quantization",
   //   "model.activation";
   // - Error(kUsage) for options: "checkpoint.choice" (a pattern that names no tensor or a part of a
-  //   layer), "checkpoint.rank", "checkpoint.gated", "checkpoint.lm_head",
+  //   layer), "checkpoint.rank", "checkpoint.experts", "checkpoint.gated", "checkpoint.lm_head",
   //   "checkpoint.packed_options", "model.activations", "path.null_byte".
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 

@@ -62,6 +62,7 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   options.choice.keep = to_cpp(given.keep, given.keep_count, "keep");
   options.choice.skip = to_cpp(given.skip, given.skip_count, "skip");
   options.parallel = {given.rank, given.size};
+  options.expert_parallel = {given.expert_rank, given.expert_size};
   options.engine_rotates = given.engine_rotates != 0;
   options.gated = given.gated != 0;
   options.dense = given.dense != 0;
@@ -118,6 +119,8 @@ heddle_status heddle_checkpoint_options_init(heddle_checkpoint_options* options,
     heddle_checkpoint_options values{};
     values.rank = defaults.parallel.rank;
     values.size = defaults.parallel.size;
+    values.expert_rank = defaults.expert_parallel.rank;
+    values.expert_size = defaults.expert_parallel.size;
     values.fuse = defaults.fuse ? 1 : 0;
     write_struct(values, struct_size, options, "heddle_checkpoint_options");
   });

@@ -26,7 +26,9 @@ typedef struct heddle_checkpoint_options {
   int32_t lm_head_bits;
   int32_t activation_bits;
   int32_t arch;
-  int32_t reserved; /* 0 */
+  int32_t reserved;    /* 0 */
+  int64_t expert_rank; /* of several GPUs that share the experts... */
+  int64_t expert_size; /* ... as many as these */
 } heddle_checkpoint_options;
 
 /* Sets `struct_size` and every default: all of the model for one GPU, fused. */

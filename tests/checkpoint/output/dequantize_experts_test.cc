@@ -57,5 +57,54 @@ TEST_F(ExpertStacks, DequantizeTellsOfLayersThatAreNotWhole) {
   EXPECT_TRUE(is_told(report.notes, "no tensor of 1 linear layers")) << report.notes.size();
 }
 
+// What is written is read again as the same experts, biases among them.
+TEST_F(ExpertStacks, DequantizedStacksKeepTheirBiases) {
+  const std::string at = std::string(kGptOssAt) + ".";
+  ExpertModel model;
+  model.config = expert_config(kGptOssNames, R"({"quant_method": "mxfp4"})");
+  const Values gate_up =
+      add_mxfp4_stack(at + "gate_up_proj", 2 * kExpertInner, kExpertHidden, &model);
+  const Values down = add_mxfp4_stack(at + "down_proj", kExpertHidden, kExpertInner, &model);
+  for (const auto& [name, rows] :
+       {std::pair{"gate_up_proj", 2 * kExpertInner}, {"down_proj", kExpertHidden}}) {
+    TestTensor bias = stacked_bias(name, rows);
+    for (std::size_t i = 0; i < bias.bytes.size(); i += 2) {
+      bias.bytes[i] = static_cast<std::uint8_t>(i / 2 % 127);
+    }
+    model.tensors.push_back(std::move(bias));
+  }
+  write(model);
+  const CheckpointReader quantised = open();
+  const TemporaryFolder plain;
+  dequantize_checkpoint(Checkpoint(folder_ / "model.safetensors"),
+                        read_checkpoint_config(model.config), plain / "model.safetensors", {});
+  write_file(plain / "config.json", expert_config(kGptOssNames, ""));
+  CheckpointOptions options;
+  options.dense = true;
+  const CheckpointReader reader(plain.path(), options);
+  EXPECT_TRUE(reader.tensors().empty());
+  ASSERT_EQ(reader.experts().size(), 1U);
+  const CheckpointExperts& again = reader.experts().front();
+  EXPECT_TRUE(again.spec.moe().epilogue.bias);
+  for (const char* name : {"gate_up_proj", "down_proj"}) {
+    EXPECT_EQ(bias_values(reader, at + name), bias_values(quantised, at + name)) << name;
+  }
+  std::vector<Values> first;
+  std::vector<Values> second;
+  for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+    Values rows;  // all gates, then all ups
+    for (const std::int64_t half : {0, 1}) {
+      for (std::int64_t row = half; row < 2 * kExpertInner; row += 2) {
+        const Values one = part_of_stack(gate_up, expert * 2 * kExpertInner + row, kExpertHidden);
+        rows.insert(rows.end(), one.begin(), one.end());
+      }
+    }
+    first.push_back(std::move(rows));
+    second.push_back(part_of_stack(down, expert, kExpertHidden * kExpertInner));
+  }
+  expect_stack(reader, again.gate_up, first);
+  expect_stack(reader, again.down, second);
+}
+
 }  // namespace
 }  // namespace heddle

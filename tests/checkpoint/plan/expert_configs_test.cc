@@ -54,20 +54,14 @@ TEST_F(ExpertStacks, ExpertsInLayersThatHaveNoneByTheConfigAreRefused) {
   }
 }
 
-// A dense layer is served as what it is.
-TEST_F(ExpertStacks, LayersThatHaveExpertsByTheConfigAloneAreTold) {
+TEST_F(ExpertStacks, LayersThatHaveExpertsByTheConfigAloneAreRefused) {
   ExpertModel model;
   model.config = expert_config(kQwenNames, scheme_json(ExpertForm::kGptq));
   const std::string at = "model.layers.0.mlp.";
   add_expert_module(ExpertForm::kGptq, at + "down_proj", kExpertHidden, kExpertInner, 1, &model);
-  write(model);
-  const CheckpointReader reader = open();
-  EXPECT_EQ(reader.layers().size(), 1U);
-  EXPECT_TRUE(is_told(reader.notes(),
-                      "no tensor of 2 linear layers that its config describes, such as "
-                      "model.layers.0.mlp.experts.gate_up_proj (/num_experts is 3, "
-                      "/decoder_sparse_step is 1)"))
-      << reader.notes().at(0);
+  expect_refusal(model,
+                 {"model.layers.0.mlp.experts.gate_up_proj: the checkpoint has no tensor of "
+                  "this product of 3 experts (/num_experts is 3, /decoder_sparse_step is 1)"});
 }
 
 // Gemms are right for what they are; the note says what the moe would have needed.

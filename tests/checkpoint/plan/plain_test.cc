@@ -175,6 +175,7 @@ TEST_F(PlainTest, BothCodesAndPlainWeightsAreRefused) {
 // GPT-2 stores [K, N].
 TEST_F(PlainTest, StoredColumnsBecomeRows) {
   const Bytes stored = add("transformer.h.0.mlp.c_fc", 64, 96);
+  tensors_.push_back({"transformer.h.0.mlp.c_fc.bias", TensorType::kBf16, {96}, Bytes(192)});
   Bytes rows(stored.size());
   for (std::size_t n = 0; n < 96; ++n) {
     for (std::size_t k = 0; k < 64; ++k) {

@@ -106,10 +106,11 @@ ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& op
 // Where there are no tensors.
 void refuse_pack_options(const PackCommandOptions& options) {
   const TensorChoice& choice = options.pack.choice;
-  if (options.pack.parallel.size > 1 || !options.pack.fuse || !choice.keep.empty() ||
-      !choice.skip.empty()) {
-    throw Error(ErrorCategory::kUsage, "tool.needs_tensors",
-                "--tp, --no-fuse, --keep and --skip are for a folder with the model's tensors");
+  if (options.pack.parallel.size > 1 || options.pack.expert_parallel.size > 1 ||
+      !options.pack.fuse || !choice.keep.empty() || !choice.skip.empty()) {
+    throw Error(
+        ErrorCategory::kUsage, "tool.needs_tensors",
+        "--tp, --ep, --no-fuse, --keep and --skip are for a folder with the model's tensors");
   }
 }
 

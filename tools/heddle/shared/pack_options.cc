@@ -8,19 +8,33 @@ namespace heddle {
 namespace {
 
 // "1/4" into its two numbers; what is wrong with it, else nothing.
-std::string read_parallel(const std::string& text, TensorParallel* parallel) {
+template <class Ranks>
+std::string read_ranks(const std::string& text, Ranks* parallel) {
   const char* const end = text.data() + text.size();
   const auto rank = std::from_chars(text.data(), end, parallel->rank);
   if (rank.ec != std::errc() || rank.ptr == end || *rank.ptr != '/')
     return "is not RANK/SIZE, as 1/4";
   const auto size = std::from_chars(rank.ptr + 1, end, parallel->size);
   if (size.ec != std::errc() || size.ptr != end) return "is not RANK/SIZE, as 1/4";
-  static_assert(TensorParallel::kMostSize == 1024);  // as the text says
-  if (parallel->size < 1 || parallel->size > TensorParallel::kMostSize)
+  static_assert(Ranks::kMostSize == 1024);  // as the text says
+  if (parallel->size < 1 || parallel->size > Ranks::kMostSize)
     return "has a SIZE that is not 1 to 1024";
   if (parallel->rank < 0 || parallel->rank >= parallel->size)
     return "has a RANK that is not 0 to SIZE - 1";
   return "";
+}
+
+template <class Ranks>
+void add_ranks(CLI::App& command, const char* option, Ranks* ranks, const char* what) {
+  command
+      .add_option_function<std::string>(
+          option, [ranks](const std::string& text) { static_cast<void>(read_ranks(text, ranks)); },
+          what)
+      ->type_name("RANK/SIZE")
+      ->check([](const std::string& text) {
+        Ranks read;
+        return read_ranks(text, &read);
+      });
 }
 
 }  // namespace
@@ -69,20 +83,13 @@ void add_layer_options(CLI::App& command, PackCommandOptions* options) {
       ->type_name("BITS")
       ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
       ->check(CLI::IsMember({16}));
-  command
-      .add_option_function<std::string>(
-          "--tp",
-          [options](const std::string& text) {
-            static_cast<void>(read_parallel(text, &options->pack.parallel));
-          },
-          "only what this rank of several GPUs has: projections to heads and features are split "
-          "along "
-          "N, those from them along K")
-      ->type_name("RANK/SIZE")
-      ->check([](const std::string& text) {
-        TensorParallel parallel;
-        return read_parallel(text, &parallel);
-      });
+  add_ranks(command, "--tp", &options->pack.parallel,
+            "only what this rank of several GPUs has: projections to heads and features are split "
+            "along "
+            "N, those from them along K");
+  add_ranks(command, "--ep", &options->pack.expert_parallel,
+            "of experts only those that this rank of several GPUs has, whole; with --tp, which "
+            "names the same rank, other layers are split");
 }
 
 }  // namespace heddle

@@ -19,7 +19,7 @@ struct PackCommandOptions {
 
 // --keep, --skip and --engine-rotates.
 void add_choice_options(CLI::App& command, PackCommandOptions* options);
-// --fuse, --no-fuse, --gated, --dense, --lm-head, --activations and --tp.
+// --fuse, --no-fuse, --gated, --dense, --lm-head, --activations, --tp and --ep.
 void add_layer_options(CLI::App& command, PackCommandOptions* options);
 
 }  // namespace heddle
