@@ -96,7 +96,8 @@ std::optional<std::string> suspicion(const TensorInfo& tensor) {
   const auto* const plain =
       std::find(std::begin(kPlainIntegers), std::end(kPlainIntegers), leaf(tensor.name));
   if (plain != std::end(kPlainIntegers) || !looks_like_codes(tensor)) return std::nullopt;
-  return "codes whose scales are not there";
+  const bool is_scale = tensor.name.ends_with("_scales") || tensor.name.ends_with("_scale");
+  return is_scale ? kLoneScale : "codes whose scales are not there";
 }
 
 // Whatever type they have. ExLlamaV2 has packed words of the name q_scale.

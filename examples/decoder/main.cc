@@ -90,6 +90,9 @@ int main(int argc, char** argv) try {
   if (prompts.empty() && !print_specs) throw std::runtime_error("--prompt is missing");
   const int steps = number("--tokens", options["--tokens"]);
   const std::size_t batch = number("--batch", options["--batch"]);
+  if (batch == 0 && prompts.empty()) {
+    throw std::runtime_error("--batch is missing: --specs are for so many sequences, 1 to 64");
+  }
 
   const int ranks = number("--ranks", options["--ranks"]);
   if (ranks < 1 || ranks > heddle::TensorParallel::kMostSize) {

@@ -48,12 +48,14 @@ struct Source {
   Source(const std::string& place, const std::string& kv, int arch, int activation_bits,
          heddle::TensorParallel parallel)
       : rank(parallel.rank) {
-    if (has_tensors(place)) reader.emplace(place, options(arch, activation_bits, parallel));
+    if (has_tensors(place)) open(place, options(arch, activation_bits, parallel));
     if (!reader && parallel.size != 1) refuse(place + " has no weights that could be split");
     const bool is_folder = std::filesystem::is_directory(place);
     const std::string path = is_folder ? place + "/config.json" : place;
     std::ifstream file(path);
-    if (!file) refuse("cannot read " + path + ": it takes a checkpoint's folder or a config.json");
+    const bool is_tensors = std::filesystem::path(path).extension() == ".safetensors";
+    if (is_tensors || !file)
+      refuse("cannot read " + path + ": it takes a checkpoint's folder or a config.json");
     const std::string config(std::istreambuf_iterator<char>(file), {});
     heddle::ModelConfigTexts texts;
     texts.config = config;
@@ -63,7 +65,7 @@ struct Source {
       texts.arch = arch;
       texts.activation_bits = activation_bits;
     }
-    const heddle::Model model = heddle::model_from_config(texts);
+    const heddle::Model model = model_of(texts, path);
     take_family(model.model_type);
     take_attention(heddle::cache_model_from_config(config, heddle::kv_block_from_words(kv)),
                    static_cast<int>(parallel.size));
@@ -152,6 +154,23 @@ struct Source {
   std::vector<Attention> attentions;  // each kind once
 
  private:
+  // Also what heddle repack wrote, if it has all that this engine asks for.
+  void open(const std::string& place, const heddle::CheckpointOptions& options) {
+    try {
+      reader.emplace(place, options);
+    } catch (const heddle::Error& error) {
+      if (error.code() != "checkpoint.packed_options") throw;
+      refuse(std::string(error.what()) +
+             "; this example takes what was packed with --gated --dense");
+    }
+  }
+  static heddle::Model model_of(const heddle::ModelConfigTexts& texts, const std::string& path) {
+    try {
+      return heddle::model_from_config(texts);
+    } catch (const heddle::Error& error) {
+      refuse(path + ": " + error.what());
+    }
+  }
   static heddle::CheckpointOptions options(int arch, int activation_bits,
                                            heddle::TensorParallel parallel) {
     heddle::CheckpointOptions options;

@@ -62,10 +62,8 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
     // A value of no field is out of a range only by a field that is named already.
     const bool follows = result.field.empty() && !config().findings().empty();
     if (follows) return std::max<std::int64_t>(min, 1);
-    add("out_of_range",
-        {result.field, what + " out of range",
-         std::to_string(static_cast<std::int64_t>(std::clamp(result.number, -9e15, 9e15))),
-         std::to_string(min) + " to " + std::to_string(max), ""});
+    add("out_of_range", {result.field, what + " out of range", plain(result.number),
+                         std::to_string(min) + " to " + std::to_string(max), ""});
   } else {
     return static_cast<std::int64_t>(result.number);
   }

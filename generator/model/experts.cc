@@ -1,5 +1,7 @@
 #include "generator/model/experts.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 
@@ -45,8 +47,10 @@ void set_clamped(const ModelExperts& experts, const std::string& activation,
     *why = "kernels of experts clamp gates of silu, and the config's activation is \"" +
            excerpt(activation) + '"';
   } else if (!is_whole(limit)) {
-    *why = "kernels of experts clamp gates and ups to a whole number, but the config says " +
-           plain(limit);
+    *why = fmt::format(
+        "kernels of experts clamp gates and ups to a whole number from 1 to {}, but the config "
+        "says {}",
+        kMostClampLimit, limit);
   } else if (!is_plain && experts.clamp_factor != kClampFactor) {
     *why =
         "kernels of experts that clamp multiply gates by 1.702 in their sigmoid, but the config "

@@ -184,6 +184,9 @@ void ModelBuilder::add_experts(const DecodedBlock& block) {
   }
   if (why.empty()) {
     layers[1].is_down = true;
+    // Of experts that are alone engines make a stack, which is no longer any expert's "w2".
+    const bool are_alone = modules.down.front().row->path.find(".*.") != std::string_view::npos;
+    if (are_alone) layers[1].name = "down_proj";
     spec.shape.hidden = layers[0].k;
     spec.shape.intermediate = layers[1].k;
     spec.epilogue.bias = layers[0].bias || layers[1].bias;

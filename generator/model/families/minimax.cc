@@ -132,7 +132,9 @@ const std::vector<FamilyRow>& minimax_relatives() {
           .tied = kTied,
           .others = {{"mtp", "num_mtp_modules ?? 0",
                       "layers that predict further tokens are not described yet"}},
-          .remarks = {{"true",
+          .remarks = {{"(swiglu_limit ?? 7) == 0", "gates would all be clamped to 0",
+                       Consequence::kRefusal},
+                      {"true",
                        "gates and ups are clamped to {swiglu_limit ?? 7} (swiglu_limit), gates are "
                        "multiplied by {swiglu_alpha ?? 1.702} in their sigmoid (swiglu_alpha)"},
                       {"attention_output_gate", "attention_output_gate adds a matrix of gates",

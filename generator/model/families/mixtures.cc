@@ -208,7 +208,9 @@ const std::vector<FamilyRow>& mixtures() {
                                          .clamp_limit = "swiglu_limit ?? 7",
                                          .clamp_factor = "swiglu_alpha ?? 1.702"}}},
           .plain_gate = "false",  // gates and ups are clamped, and their rows take turns
-          .remarks = {{"true",
+          .remarks = {{"(swiglu_limit ?? 7) == 0", "gates would all be clamped to 0",
+                       Consequence::kRefusal},
+                      {"true",
                        "experts clamp their gates and ups to {swiglu_limit ?? 7} (swiglu_limit), "
                        "multiply gates by {swiglu_alpha ?? 1.702} in their sigmoid (swiglu_alpha) "
                        "and have biases"}},

@@ -66,6 +66,17 @@ TEST_F(LostTensors, BiasesAndSinksOfGptOss) {
   expect_refusal(model, {at + "self_attn", "sinks is BF16", "expected one value for each of"});
 }
 
+// Codes that are not there leave scales, which are no codes.
+TEST_F(LostTensors, CodesOfExperts) {
+  const std::string at = "model.layers.1.mlp.experts.";
+  const ExpertModel model = without(small(SampleFamily::kGptOss), at + "gate_up_proj_blocks");
+  const std::string text = refusal(model);
+  EXPECT_NE(text.find("gate_up_proj_scales U8 [4, 1024, 8] is a scale without its weight"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("codes whose scales"), std::string::npos) << text;
+}
+
 // The config says nothing of these: one layer has lost what the other has.
 TEST_F(LostTensors, ABiasThatTheOtherLayersHave) {
   SampleOptions options = small(SampleFamily::kQwen3);

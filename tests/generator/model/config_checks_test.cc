@@ -94,12 +94,33 @@ TEST(ConfigChecks, LayersAreThere) {
 
 TEST(ConfigChecks, NumbersThatNoIntegerHoldsAreNamed) {
   const ConfigCase cases[] = {
-      {"qwen3_moe", R"({"num_experts": 9223372036854775808})", {"/num_experts"}},
-      {"qwen3_moe", R"({"num_experts": 1e30})", {"/num_experts"}},
-      {"qwen3_moe", R"({"hidden_size": 18446744073709551616})", {"/hidden_size"}},
-      {"qwen3_moe", R"({"num_experts_per_tok": -9223372036854775809})", {"/num_experts_per_tok"}},
+      {"qwen3_moe",
+       R"({"num_experts": 9223372036854775808})",
+       {"/num_experts: is out of range, got a number beyond all sizes"}},
+      {"qwen3_moe",
+       R"({"num_experts": 1e30})",
+       {"/num_experts: is out of range, got a number beyond all sizes"}},
+      {"qwen3_moe",
+       R"({"hidden_size": 18446744073709551616})",
+       {"/hidden_size: is out of range, got a number beyond all sizes"}},
+      {"qwen3_moe",
+       R"({"num_experts_per_tok": -9223372036854775809})",
+       {"/num_experts_per_tok: is out of range"}},
   };
   for (const ConfigCase& one : cases) expect_refused(one);
+}
+
+TEST(ConfigChecks, GatesThatAreAllClampedToZeroAreRefused) {
+  for (const auto& [name, change] : {std::pair("gpt_oss", R"({"swiglu_limit": 0})"),
+                                     {"minimax_m3", R"({"text_config": {"swiglu_limit": 0}})"}}) {
+    Json config = mixture(name);
+    config.merge_patch(Json::parse(change));
+    const Error error = config_error(config.dump());
+    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported) << name;
+    EXPECT_NE(std::string(error.what()).find("swiglu_limit: gates would all be clamped to 0"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 // A field that the row does not read, and that says something else than it.

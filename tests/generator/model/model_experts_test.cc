@@ -79,6 +79,19 @@ TEST(ModelExperts, TwoProductsHaveOneKernel) {
   EXPECT_TRUE(told("kernels of experts take 16 bits")) << "FP8 blocks have activations, too";
 }
 
+// Also where a checkpoint calls them otherwise.
+TEST(ModelExperts, ProductsAreNamedAsTheyArePacked) {
+  for (const auto& [config, first, second] : {std::tuple("mixtral", "gate_up_proj", "down_proj"),
+                                              {"nemotron_h", "up_proj", "down_proj"},
+                                              {"granitemoe", "input_linear", "output_linear"}}) {
+    const std::vector<ModelLayer> layers =
+        expert_layers(experts_model(experts_config(config)), true);
+    ASSERT_GE(layers.size(), 2U) << config;
+    EXPECT_EQ(layers[0].name, first) << config;
+    EXPECT_EQ(layers[1].name, second) << config;
+  }
+}
+
 struct ExpertsCase {
   const char* config;
   Activation activation;
@@ -253,6 +266,7 @@ TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
       {"deepseek_v4", R"({"hidden_act": "relu"})", "\"relu\""},
       {"qwen3_moe", R"({"hidden_act": "tanh"})", "\"tanh\""},
       {"gpt_oss", R"({"swiglu_limit": 6.5})", "6.5"},
+      {"gpt_oss", R"({"swiglu_limit": 1e30})", "1 to 65536, but the config says 1e+30"},
       {"gpt_oss", R"({"swiglu_alpha": 1.5})", "1.5"},
       {"qwen3_moe", R"({"moe_intermediate_size": 90})", "32"},
       {"qwen3_moe", R"({"num_experts_per_tok": 33, "num_experts": 64})", "33"},

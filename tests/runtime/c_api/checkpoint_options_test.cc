@@ -144,6 +144,13 @@ TEST(CApiCheckpoint, HasLayersOfExperts) {
   EXPECT_EQ(reader.experts().size(), 1U);
   const auto handle = open(experts.path(), &options);
   expect_checkpoint(handle.get(), reader);
+  // The second of two ranks, which has one of them.
+  options.expert_rank = 1;
+  options.expert_size = 2;
+  same.expert_parallel = {1, 2};
+  const CheckpointReader rank(experts.path(), same);
+  EXPECT_EQ(rank.experts().at(0).spec.moe().shape.first_expert, 1);
+  expect_checkpoint(open(experts.path(), &options).get(), rank);
   heddle_checkpoint_experts_info info = {};
   info.struct_size = sizeof info;
   expect_refusals(
