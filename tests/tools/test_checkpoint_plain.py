@@ -130,10 +130,12 @@ class PlainTest(CommandTest):
                 if rows:
                     tensors[bias + ".bias"] = tensor("BF16", [rows], "H", [0x3C00] * rows)
             want = [self.kernels(path, *options) for options in ([], ["--lm-head", 8])]
-            save(folder / "model.safetensors", tensors)
+            # Experts are in the other shard.
+            shard = folder / "model-00001-of-00002.safetensors"
+            save(shard, tensors)
             for options, kernels in zip(([], ["--lm-head", 8]), want):
                 with self.subTest(name, options=options):
-                    self.assertEqual(self.kernels(folder, *options), kernels)
+                    self.assertEqual(self.kernels(shard, *options), kernels)
 
     def kernels(self, path, *options):
         """The gemm specs of build without their names, each once."""
