@@ -45,10 +45,11 @@ bool same(const ModelExperts& a, const ModelExperts& b) {
          a.latent == b.latent && a.shared == b.shared && a.shared_gate == b.shared_gate &&
          a.scoring == b.scoring && a.groups == b.groups &&
          a.groups_per_token == b.groups_per_token && a.normalised == b.normalised &&
-         a.scale == b.scale && a.bias == b.bias && a.hashed == b.hashed && a.routed == b.routed &&
-         a.plain_gate == b.plain_gate && a.clamp_limit == b.clamp_limit &&
-         a.clamp_factor == b.clamp_factor && a.gate_limit == b.gate_limit &&
-         a.weighs_input == b.weighs_input && a.plain_shared == b.plain_shared;
+         a.scale == b.scale && a.bias == b.bias && a.expert_scales == b.expert_scales &&
+         a.hashed == b.hashed && a.routed == b.routed && a.plain_gate == b.plain_gate &&
+         a.clamp_limit == b.clamp_limit && a.clamp_factor == b.clamp_factor &&
+         a.gate_limit == b.gate_limit && a.weighs_input == b.weighs_input &&
+         a.plain_shared == b.plain_shared;
 }
 
 bool alike(const DecodedBlock& a, const DecodedBlock& b) {
@@ -336,6 +337,7 @@ class Interpreter {
     facts.normalised = values_.flag(row.normalised);
     facts.scale = values_.number(row.scale);
     facts.bias = values_.flag(row.bias);
+    facts.expert_scales = values_.flag(row.expert_scales);
     facts.hashed = values_.flag(row.hashed);
     facts.routed = values_.flag(row.routed);
     facts.plain_gate = values_.flag(row.plain_gate.empty() ? family_.plain_gate : row.plain_gate);

@@ -128,6 +128,7 @@ std::optional<Spec> routed_moe(const ModelExperts& experts, MoeSpec moe, const s
   router.renormalize = experts.normalised;
   router.scaling_factor = static_cast<float>(experts.scale);
   router.correction_bias = experts.bias;
+  router.expert_scales = experts.expert_scales;
   if (experts.groups > 1) {
     router.groups = experts.groups;
     router.top_groups = experts.groups_per_token;

@@ -55,7 +55,7 @@ constexpr std::size_t kWord = sizeof(void*);  // an enum or a flag between expre
 static_assert(sizeof(LinearRow) == 8 * kText + 3 * kWord);
 static_assert(sizeof(RopeRow) == 8 * kText + kWord);
 static_assert(sizeof(AttentionRow) == 20 * kText + 2 * kWord + sizeof(RopeRow));
-static_assert(sizeof(ExpertsRow) == 20 * kText);
+static_assert(sizeof(ExpertsRow) == 21 * kText);
 static_assert(sizeof(NormRow) == 5 * kText + kWord);
 static_assert(sizeof(RemarkRow) == 2 * kText + kWord);
 static_assert(sizeof(OtherRow) == 3 * kText);
@@ -86,11 +86,13 @@ void visit_all(const AttentionRow& row, const ExpressionVisit& visit) {
 }
 
 void visit_all(const ExpertsRow& row, const ExpressionVisit& visit) {
-  for (const Expression text :
-       {row.count, row.per_token, row.inner, row.latent, row.shared, row.shared_gate, row.scoring,
-        row.groups, row.groups_per_token, row.normalised, row.scale, row.bias, row.hashed,
-        row.routed, row.clamp_limit, row.clamp_factor, row.gate_limit, row.weighs_input,
-        row.plain_shared}) {
+  for (const Expression text : {row.count,         row.per_token,    row.inner,
+                                row.latent,        row.shared,       row.shared_gate,
+                                row.scoring,       row.groups,       row.groups_per_token,
+                                row.normalised,    row.scale,        row.bias,
+                                row.expert_scales, row.hashed,       row.routed,
+                                row.clamp_limit,   row.clamp_factor, row.gate_limit,
+                                row.weighs_input,  row.plain_shared}) {
     visit(text);
   }
   if (!row.plain_gate.empty()) visit(row.plain_gate);

@@ -114,6 +114,7 @@ struct ExpertsRow {
   Expression normalised = "true";
   Expression scale = "1";
   Expression bias = "false";
+  Expression expert_scales = "false";
   Expression hashed = "false";
   Expression routed = "false";        // whether these are all that the choice depends on
   Expression plain_gate = {};         // as FamilyRow's, of experts; empty: the same

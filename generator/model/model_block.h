@@ -71,16 +71,17 @@ struct ModelExperts {
   std::string scoring;  // "softmax", "sigmoid" ...
   std::int64_t groups = 1;
   std::int64_t groups_per_token = 1;
-  bool normalised = false;  // the chosen experts' weights are divided by their sum
-  double scale = 1;         // they are multiplied by it
-  bool bias = false;        // the choice has a bias that the weights do not have
-  bool hashed = false;      // the token's number chooses, not a score
+  bool normalised = false;     // the chosen experts' weights are divided by their sum
+  double scale = 1;            // they are multiplied by it
+  bool bias = false;           // the choice has a bias that the weights do not have
+  bool expert_scales = false;  // the weight of each expert is multiplied by a factor of its own
+  bool hashed = false;         // the token's number chooses, not a score
   // Whether all of the choice follows from these members, as RouterSpec has it.
   bool routed = false;
   // Between an expert's matrices there is activation(gate) * up, or activation(up), and no more.
   bool plain_gate = true;
-  // Not 0: gates are at most this, and ups at most this far from 0. Then the factor, if it is not 0,
-  // is that of gates in the sigmoid of gpt-oss's clamped SwiGLU, which is the activation.
+  // Not 0: gates are at most this, and ups at most this far from 0. Then the factor, if it is not
+  // 0, is that of gates in the sigmoid of gpt-oss's clamped SwiGLU, which is the activation.
   double clamp_limit = 0;
   double clamp_factor = 0;
   double gate_limit = 0;  // of gates, where the activation is SiTU; clamp_limit is that of its ups

@@ -108,6 +108,44 @@ class SampleModelTest(CommandTest):
                                             "--format", "awq", code=2))
         self.problem("sample-model", self.folder / "x", "--format", "mxfp4", code=2)
 
+    def test_ranks_that_share_experts(self):
+        """Each has its run of the stacks and the moe of it, in a file and from the checkpoint."""
+        for kind in ("mixtral", "gpt-oss"):
+            folder, _ = self.sample("--type", kind, name=kind)
+            whole = self.folder / f"{kind}.safetensors"
+            self.heddle("repack", folder, "-o", whole, check=0)
+            stacks = {name: data for name, (_, shape, data) in load(whole)[1].items()
+                      if name.endswith(".heddle") and len(shape) == 2}
+            self.assertEqual(len(stacks), 4)
+            joined = dict.fromkeys(stacks, b"")
+            for rank in range(2):
+                with self.subTest(kind, rank=rank):
+                    option = ("--ep", f"{rank}/2")
+                    file = self.folder / f"{kind}-{rank}.safetensors"
+                    self.heddle("repack", folder, *option, "-o", file, check=0)
+                    metadata, tensors = load(file)
+                    self.assertEqual(metadata["heddle.ep"], f"{rank}/2")
+                    for name in stacks:
+                        joined[name] += tensors[name][2]
+                    specs = [[spec for spec in json.loads(self.heddle(
+                                  "build", *place, "--print-specs", *H200).out)
+                              if spec["op"] == "moe"] for place in ((folder, *option), (file,))]
+                    self.assertEqual(specs[0], specs[1])
+                    self.assertEqual(specs[0][0]["shape"]["first_expert"], 4 * rank)
+                    size = self.heddle_json("size", folder, *option, *H200, "--batch", "1",
+                                            "--context", "64")
+                    self.assertIn("down_proj of 4 experts",
+                                  [weights["name"] for weights in size["weights"]])
+            self.assertEqual(joined, stacks)
+            out = self.folder / "out.safetensors"
+            for option, words, code in ((("--ep", "0/3"), "8 experts cannot be shared", 1),
+                                        (("--ep", "2/2"), "RANK", 2),
+                                        (("--ep", "0/2", "--tp", "1/2"), "rank 0 of 2 with", 2),
+                                        (("--ep", "0/2", "--no-fuse"), "--no-fuse", 2)):
+                told = self.heddle("repack", folder, *option, "-o", out, check=code)
+                self.assertIn(words, told.err)
+                self.assertFalse(out.exists())
+
     def test_the_example_engine_has_its_specs(self):
         """Those of the config alone are those of the weights."""
         if not DECODER.exists():

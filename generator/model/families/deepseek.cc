@@ -61,7 +61,7 @@ const ExpertsRow kDeepseekExperts = {
     .normalised = "norm_topk_prob ?? true",
     .scale = "assumed(routed_scaling_factor, class_default_scale) ?? 1",
     .bias = "topk_method == 'noaux_tc' ?? true",
-    .routed = "model_type == 'deepseek_v3' && (topk_method == 'noaux_tc' ?? true)"};
+    .routed = "(topk_method == 'noaux_tc' ?? true) && (scoring_func == 'sigmoid' ?? true)"};
 
 const ExpertsRow kV2Experts = {
     .shared = "shared",
@@ -69,7 +69,11 @@ const ExpertsRow kV2Experts = {
     .groups = "when(topk_method == 'group_limited_greedy', n_group) ?? 1",
     .groups_per_token = "when(topk_method == 'group_limited_greedy', topk_group) ?? 1",
     .normalised = "norm_topk_prob ?? false",
-    .scale = "routed_scaling_factor ?? 1"};
+    .scale = "routed_scaling_factor ?? 1",
+    // Classes differ in whether weights that add up to 1 are scaled.
+    .routed =
+        "(topk_method == 'greedy' || topk_method == 'group_limited_greedy' ?? false) && "
+        "!(norm_topk_prob ?? false)"};
 
 // Dense layers first, then experts, in every moe_layer_freq-th layer.
 std::vector<FeedForwardRow> experts_after_dense(Expression is_dense,
@@ -260,7 +264,9 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                                                 .groups = "n_group ?? 1",
                                                 .groups_per_token = "topk_group ?? 1",
                                                 .normalised = "norm_topk_prob ?? true",
-                                                .scale = "routed_scaling_factor ?? 1"}),
+                                                .scale = "routed_scaling_factor ?? 1",
+                                                // Groups count by two experts without a bias.
+                                                .routed = "(n_group ?? 1) == 1"}),
           .remarks = {kLlama4Scaling},
           .unused = {"num_key_value_heads", "head_dim", "partial_rotary_factor",
                      "rope_parameters.partial_rotary_factor"},
@@ -349,6 +355,9 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                             .bias = "topk_method == 'noaux_tc' ?? true",
                             .hashed = "mlp_layer_types[layer] == 'hash_moe' ?? "
                                       "layer < (num_hash_layers ?? 3)",
+                            .routed = "(topk_method == 'noaux_tc' ?? true) && "
+                                      "(scoring_func != 'softmax' ?? true) && "
+                                      "(norm_topk_prob ?? true)",
                             .clamp_limit = "assumed(swiglu_limit, 10) ?? 0",
                             .clamp_factor = "0"}}},
           .norm = {.plain_sum = "false"},
@@ -421,6 +430,8 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                                          .normalised = "moe_renormalize ?? norm_topk_prob ?? true",
                                          .scale = "assumed(routed_scaling_factor, 2.446) ?? 1",
                                          .bias = "true",
+                                         .routed = "(num_experts_per_token ?? "
+                                                   "num_experts_per_tok) > 1",
                                          .clamp_limit = "when(hidden_act == 'situ', "
                                                         "activation_situ_linear_beta) ?? 0",
                                          .clamp_factor = "0",

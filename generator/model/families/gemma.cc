@@ -229,6 +229,8 @@ const std::vector<FamilyRow>& gemma_relatives() {
                           per_layer_inputs("per_layer > 0")}),
                 .experts = {.per_token = "top_k_experts",
                             .shared = "1",
+                            .expert_scales = "true",    // router.per_expert_scale
+                            .routed = "true",           // logits come of a norm of the router's own
                             .plain_shared = "false"}},  // each has a norm behind it
                {.linears = join({gated_mlp(), per_layer_inputs("per_layer > 0")})}},
           // The sum behind each layer is multiplied by its layer_scalar.

@@ -109,7 +109,10 @@ const std::vector<FamilyRow>& mimo_and_step() {
                                          .groups_per_token = "topk_group ?? 1",
                                          .normalised = "norm_topk_prob ?? true",
                                          .scale = "routed_scaling_factor ?? 1",
-                                         .bias = "true"}}},
+                                         .bias = "true",
+                                         .routed = "(scoring_func == 'sigmoid' ?? true) && "
+                                                   "(topk_method == 'noaux_tc' ?? true) && "
+                                                   "num_experts_per_tok > 1"}}},
           .norm = {.epsilon = "rms_norm_eps ?? layernorm_epsilon"},
           .multipliers = {{"attention_value", "assumed(attention_value_scale, 0.707) ?? 1"}},
           .others = {kNextTokens},

@@ -193,6 +193,20 @@ TEST(ModelExperts, RoutingIsThatOfTheConfig) {
       {"qwen3_5_moe", RouterScores::kSoftmax, true},
       {"deepseek_v3", RouterScores::kSigmoid, true, true, 2.5F},
       {"glm4_moe", RouterScores::kSigmoid, true, true},
+      {"deepseek_v2", RouterScores::kSoftmax, false},
+      {"deepseek_v32", RouterScores::kSigmoid, true, true, 2.5F},
+      {"glm_moe_dsa", RouterScores::kSigmoid, true, true, 2.5F},
+      {"glm4_moe_lite", RouterScores::kSigmoid, true, true, 1.8F},
+      {"kimi_k25", RouterScores::kSigmoid, true, true, 2.5F},
+      {"kimi_linear", RouterScores::kSigmoid, true, true, 2.446F},
+      {"mistral4", RouterScores::kSoftmax, true},
+      {"minimax", RouterScores::kSoftmax, true},
+      {"minimax_m2", RouterScores::kSigmoid, true, true},
+      {"mimo_v2_flash", RouterScores::kSigmoid, true, true},
+      {"nemotron_h", RouterScores::kSigmoid, true, true},
+      {"granitemoehybrid", RouterScores::kSoftmax, true},
+      {"llama4", RouterScores::kSigmoid, false},
+      {"gemma4", RouterScores::kSoftmax, true},
   };
   for (const auto& one : cases) {
     const std::optional<MoeSpec> moe = routed_of(experts_config(one.config));
@@ -204,7 +218,7 @@ TEST(ModelExperts, RoutingIsThatOfTheConfig) {
     EXPECT_EQ(router.correction_bias, one.correction_bias) << one.config;
     EXPECT_EQ(router.groups, 1) << one.config;
     EXPECT_EQ(router.scaling_factor, one.scaling_factor) << one.config;
-    EXPECT_FALSE(router.expert_scales) << one.config;
+    EXPECT_EQ(router.expert_scales, one.config == std::string("gemma4")) << one.config;
   }
   Json grouped = experts_config("deepseek_v3");
   grouped["n_group"] = 4;
@@ -213,6 +227,20 @@ TEST(ModelExperts, RoutingIsThatOfTheConfig) {
   EXPECT_EQ(router.groups, 4);
   EXPECT_EQ(router.top_groups, 2);
   EXPECT_EQ(router.group_score, GroupScore::kTopTwo);
+  Json limited = experts_config("deepseek_v2");
+  limited["topk_method"] = "group_limited_greedy";
+  limited["n_group"] = 4;
+  limited["topk_group"] = 2;
+  EXPECT_EQ(routed_of(limited).value().router.groups, 4);
+  EXPECT_EQ(routed_of(limited).value().router.group_score, GroupScore::kMax);
+  // Whose first layers choose by a table of tokens.
+  Json by_logits = experts_config("deepseek_v4");
+  by_logits["num_hash_layers"] = 0;
+  EXPECT_EQ(routed_of(by_logits).value().router.scores, RouterScores::kSqrtSoftplus);
+  EXPECT_TRUE(routed_of(by_logits).value().router.correction_bias);
+  Json of_sum = experts_config("dbrx");
+  of_sum["ffn_config"]["moe_normalize_expert_weights"] = 1;
+  EXPECT_TRUE(routed_of(of_sum).value().router.renormalize);
   for (const bool normalised : {false, true}) {
     Json config = experts_config("qwen3_moe");
     config["norm_topk_prob"] = normalised;
@@ -220,11 +248,24 @@ TEST(ModelExperts, RoutingIsThatOfTheConfig) {
   }
 }
 
-// A router with a norm of its own, logits that are changed at random, a table of tokens: a launch
+// Another function of logits, logits that are changed at random, a table of tokens: a launch
 // takes what the engine has chosen.
 TEST(ModelExperts, RoutingThatTheConfigDoesNotSayIsNotGuessed) {
-  for (const char* const name : {"gemma4", "dbrx", "step3p7", "deepseek_v2"}) {
+  for (const char* const name : {"phimoe", "dbrx", "step3p7", "deepseek_v4"}) {
     EXPECT_FALSE(routed_of(experts_config(name))) << name;
+  }
+  for (const auto& [name, change] :
+       {std::pair("deepseek_v2", R"({"norm_topk_prob": true})"),
+        {"deepseek_v2", R"({"topk_method": null})"},
+        {"deepseek_v3", R"({"topk_method": "greedy"})"},
+        {"deepseek_v3", R"({"scoring_func": "softmax"})"},
+        {"dbrx", R"({"ffn_config": {"moe_normalize_expert_weights": 2}})"},
+        {"mistral4", R"({"n_group": 2})"},
+        {"mimo_v2_flash", R"({"num_experts_per_tok": 1})"},
+        {"minimax_m2", R"({"scoring_func": "softmax"})"}}) {
+    Json config = experts_config(name);
+    config.merge_patch(Json::parse(change));
+    EXPECT_FALSE(routed_of(config)) << name << change;
   }
   Json config = experts_config("deepseek_v3");
   config["scoring_func"] = "tanh";
