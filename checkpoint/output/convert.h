@@ -45,11 +45,11 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
                                     const std::string& output, const ConvertOptions& options);
 
 // <layer>.heddle U8: pack_weights() of the layer; of experts [E, bytes], each on its own.
-// <layer>.heddle_perm I32 [K], for act-order only: packed column j is column perm[j] of the
-// checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their parts have.
-// The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON. Of
-// one of several ranks "heddle.tp" is "<rank>/<size>", "heddle.ep" where they share experts, of
-// which only the rank's are there; all other tensors are there as a whole. Of a
+// <layer>.heddle_perm I32 [K], of experts [E, K], for act-order only: packed column j is column
+// perm[j] of the checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their
+// parts have. The metadata holds, under the name of the packed tensor, the layer's spec as
+// canonical JSON. Of one of several ranks "heddle.tp" is "<rank>/<size>", "heddle.ep" where they
+// share experts, of which only the rank's are there; all other tensors are there as a whole. Of a
 // head that was quantised here "heddle.lm_head" is the number of bits. <layer>.input_scale F32 [1]
 // is the static scale of activations of eight bits; where a layer takes such "heddle.activations"
 // is 8. "heddle.contents" is what packed_contents.h describes.

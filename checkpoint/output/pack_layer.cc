@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -89,18 +90,40 @@ void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matr
 // One expert after the other, of which one at a time is in memory.
 void write_experts(const Checkpoint& checkpoint, const CheckpointConfig& config,
                    const TensorParallel& parallel, const std::vector<LayerGroup>& experts,
-                   TensorScales tensor_scales, const GemmSpec& spec, ByteStream* out) {
+                   const ExpertOrder& order, TensorScales tensor_scales, const GemmSpec& spec,
+                   ByteStream* out) {
   const std::string planned = Spec::from_gemm(spec).canonical_json();
-  for (const LayerGroup& expert : experts) {
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    std::vector<std::int32_t> rows;
+    if (!order.rows_as.empty()) {
+      rows = read_group(checkpoint, order.rows_as[i], config, parallel, Load::kShape).permutation();
+    }
     const FusedLayer layer =
-        read_group(checkpoint, expert, config, parallel, Load::kAll, tensor_scales);
+        read_group(checkpoint, experts[i], config, parallel, Load::kAll, tensor_scales, rows);
+    if (layer.spec().act_order && !order.sorts_columns) refuse_change(layer.name());
     GemmSpec gemm = spec;
     gemm.shape.n = layer.spec().shape.n;
     gemm.shape.k = layer.spec().shape.k;
     gemm.weight = layer.spec().weight;
-    gemm.act_order = layer.spec().act_order;
     if (Spec::from_gemm(gemm).canonical_json() != planned) refuse_change(layer.name());
     write_matrix(layer, spec, 0, out);
+  }
+}
+
+// The order of columns of one expert after the other.
+void write_orders(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                  const TensorParallel& parallel, const std::vector<LayerGroup>& experts,
+                  TensorScales tensor_scales, std::int64_t columns, ByteStream* out) {
+  for (const LayerGroup& expert : experts) {
+    const FusedLayer layer =
+        read_group(checkpoint, expert, config, parallel, Load::kShape, tensor_scales);
+    if (layer.spec().shape.k != columns) refuse_change(layer.name());
+    std::vector<std::int32_t> order = layer.permutation();
+    if (order.empty()) {
+      order.resize(static_cast<std::size_t>(columns));
+      std::iota(order.begin(), order.end(), 0);
+    }
+    out->write(order.data(), order.size() * sizeof order[0]);
   }
 }
 
@@ -115,9 +138,9 @@ MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& 
   if (planned.matrices != 1) made.info.shape.insert(made.info.shape.begin(), planned.matrices);
   made.info.bytes = static_cast<std::uint64_t>(planned.matrices) * bytes;
   if (!planned.experts.empty()) {
-    made.make = [&checkpoint, &config, parallel, experts = planned.experts,
+    made.make = [&checkpoint, &config, parallel, experts = planned.experts, order = planned.order,
                  scales = planned.tensor_scales, spec = planned.spec](ByteStream* out) {
-      write_experts(checkpoint, config, parallel, experts, scales, spec.gemm(), out);
+      write_experts(checkpoint, config, parallel, experts, order, scales, spec.gemm(), out);
     };
     return made;
   }
@@ -132,13 +155,26 @@ MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& 
   return made;
 }
 
-std::optional<MadeTensor> packed_permutation(const PackedLayer& planned) {
-  if (planned.permutation.empty()) return std::nullopt;
+std::optional<MadeTensor> packed_permutation(const Checkpoint& checkpoint,
+                                             const CheckpointConfig& config,
+                                             const TensorParallel& parallel,
+                                             const PackedLayer& planned) {
+  if (!planned.spec.gemm().act_order) return std::nullopt;
+  const std::int64_t k = planned.spec.weight_shape().k;
   MadeTensor made;
   made.info.name = planned.group.name + kPermutationSuffix;
   made.info.type = TensorType::kI32;
-  made.info.shape = {planned.spec.weight_shape().k};
-  made.info.bytes = planned.permutation.size() * sizeof planned.permutation[0];
+  made.info.shape = {k};
+  made.info.bytes = static_cast<std::uint64_t>(k) * sizeof(std::int32_t);
+  if (!planned.experts.empty()) {
+    if (planned.matrices != 1) made.info.shape.insert(made.info.shape.begin(), planned.matrices);
+    made.info.bytes *= static_cast<std::uint64_t>(planned.matrices);
+    made.make = [&checkpoint, &config, parallel, experts = planned.experts,
+                 scales = planned.tensor_scales, k](ByteStream* out) {
+      write_orders(checkpoint, config, parallel, experts, scales, k, out);
+    };
+    return made;
+  }
   made.make = [permutation = planned.permutation](ByteStream* out) {
     out->write(permutation.data(), permutation.size() * sizeof permutation[0]);
   };

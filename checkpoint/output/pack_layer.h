@@ -17,8 +17,11 @@ namespace heddle {
 MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const TensorParallel& parallel, const PackedLayer& planned);
 
-// <layer>.heddle_perm I32 [K]; nothing without act-order.
-std::optional<MadeTensor> packed_permutation(const PackedLayer& planned);
+// <layer>.heddle_perm I32 [K], of experts [E, K]; nothing without act-order. As packed_weights().
+std::optional<MadeTensor> packed_permutation(const Checkpoint& checkpoint,
+                                             const CheckpointConfig& config,
+                                             const TensorParallel& parallel,
+                                             const PackedLayer& planned);
 
 }  // namespace heddle
 

@@ -25,9 +25,13 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   for (PackedLayer& layer : plan.packed) {
     if (!layer.experts.empty()) {
       consumed.insert(consumed.end(), layer.expert_tensors.begin(), layer.expert_tensors.end());
-      MadeTensor weights = packed_weights(checkpoint, config, options.parallel_of_experts(), layer);
+      const TensorParallel parallel = options.parallel_of_experts();
+      MadeTensor weights = packed_weights(checkpoint, config, parallel, layer);
+      std::optional<MadeTensor> permutation =
+          packed_permutation(checkpoint, config, parallel, layer);
       std::optional<MadeTensor> bias = std::move(layer.expert_bias);
-      packed.layers.push_back({std::move(layer), std::move(weights), {}, std::move(bias), {}, {}});
+      packed.layers.push_back(
+          {std::move(layer), std::move(weights), std::move(permutation), std::move(bias), {}, {}});
       continue;
     }
     for (const LayerName& part : layer.group.parts) {
@@ -36,7 +40,8 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
     }
     for (std::string& name : layer.companions->replaced()) consumed.push_back(std::move(name));
     MadeTensor weights = packed_weights(checkpoint, config, options.parallel, layer);
-    std::optional<MadeTensor> permutation = packed_permutation(layer);
+    std::optional<MadeTensor> permutation =
+        packed_permutation(checkpoint, config, options.parallel, layer);
     std::optional<MadeTensor> bias = layer.companions->bias();
     std::optional<MadeTensor> pre_scale = layer.companions->pre_scale();
     consume(bias, &consumed);

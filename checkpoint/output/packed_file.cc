@@ -32,9 +32,11 @@ int whole_number(std::string_view text) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size() ? value : -1;
 }
 
-bool is_permutation(const std::vector<std::uint8_t>& bytes) {
-  std::vector<bool> seen(bytes.size() / sizeof(std::int32_t));
-  for (std::size_t i = 0; i < seen.size(); ++i) {
+// Whether each run of `columns` numbers has those from 0 on, each once.
+bool are_permutations(const std::vector<std::uint8_t>& bytes, std::size_t columns) {
+  std::vector<bool> seen;
+  for (std::size_t i = 0; i < bytes.size() / sizeof(std::int32_t); ++i) {
+    if (i % columns == 0) seen.assign(columns, false);
     std::int32_t column = 0;
     std::memcpy(&column, bytes.data() + i * sizeof column, sizeof column);
     if (column < 0 || static_cast<std::size_t>(column) >= seen.size()) return false;
@@ -273,9 +275,12 @@ PackedLayerTensors PackedFileReader::read_layer(const std::string& name,
   std::optional<MadeTensor> pre_scale;
   std::optional<MadeTensor> input_scale;
   if (gemm.act_order) {
-    permutation = take(name + kPermutationSuffix, TensorType::kI32, {gemm.shape.k});
+    std::vector<std::int64_t> shape = {gemm.shape.k};
+    if (layer.matrices != 1) shape.insert(shape.begin(), layer.matrices);
+    permutation = take(name + kPermutationSuffix, TensorType::kI32, shape);
     // Kernels read X at these places.
-    if (!is_permutation(checkpoint_.read(permutation->info.name))) {
+    if (!are_permutations(checkpoint_.read(permutation->info.name),
+                          static_cast<std::size_t>(gemm.shape.k))) {
       refuse(fmt::format("the tensor \"{}\" is no order of {} columns",
                          excerpt(permutation->info.name), gemm.shape.k));
     }

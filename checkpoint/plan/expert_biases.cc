@@ -9,6 +9,7 @@
 
 #include "checkpoint/codes/half_convert.h"
 #include "checkpoint/modules/layer_error.h"
+#include "checkpoint/plan/expert_order.h"
 #include "generator/spec/document.h"
 
 namespace heddle {
@@ -109,6 +110,18 @@ void ExpertBiases::check_complete(const std::string& product, bool expected) con
                                 : fmt::format("there is {}", excerpt(presence.present));
     refuse_layer(product,
                  fmt::format("the tensor {} is missing: {}", excerpt(presence.missing), why));
+  }
+}
+
+void ExpertBiases::order_rows(const std::vector<std::vector<std::int32_t>>& orders) {
+  for (std::size_t expert = 0; expert < experts_.size(); ++expert) {
+    if (orders[expert].empty()) continue;
+    for (Part& part : experts_[expert]) {
+      if (part.entry.tensor == nullptr) continue;
+      Selections selections = *part.selections;
+      selections.push_back(ordered_rows(part.tensor.name, part.rows, orders[expert]));
+      part.selections = std::make_shared<const Selections>(std::move(selections));
+    }
   }
 }
 

@@ -25,6 +25,9 @@ class ExpertBiases {
   // Refuses as add() where an expert lacks the bias of a module that others have, or that all have
   // by the model type (`expected`). After the last expert.
   void check_complete(const std::string& product, bool expected) const;
+  // Of a first product: rows of each expert in the order of the columns of its second one; an empty
+  // order leaves them. Throws as ordered_rows().
+  void order_rows(const std::vector<std::vector<std::int32_t>>& orders);
   // Whether any value is not zero. Quantisers write zeros for modules without a bias.
   bool any() const noexcept { return any_; }
   // The checkpoint's own, zeros among them.

@@ -68,6 +68,7 @@ ProductOfExperts product_of_experts(
   ProductOfExperts product;
   product.tensor_scales = tensor_scales_of(checkpoint, config, parallel, experts, notes);
   std::string first;
+  bool act_order = false;
   for (const LayerGroup& group : experts.each) {
     ViewedParts viewed = read_parts(checkpoint, group, config, parallel, Load::kShape);
     const std::string apart = why_apart(viewed.parts, product.tensor_scales);
@@ -83,6 +84,9 @@ ProductOfExperts product_of_experts(
     for (const LayerName& part : group.parts) {
       gemm.pre_scale = gemm.pre_scale || checkpoint.find(pre_scale_of(part.name)) != nullptr;
     }
+    product.orders.push_back(layer.permutation());
+    act_order = act_order || gemm.act_order;
+    gemm.act_order = false;  // columns that happen to be in order are an order, too
     std::string text = Spec::from_gemm(gemm).canonical_json();
     if (is_first) {
       product.gemm = gemm;
@@ -98,6 +102,7 @@ ProductOfExperts product_of_experts(
                                            excerpt(experts.each.front().name), other));
     }
   }
+  product.gemm.act_order = act_order;
   return product;
 }
 

@@ -20,10 +20,11 @@ namespace heddle {
 
 // What the experts of one product have alike.
 struct ProductOfExperts {
-  GemmSpec gemm;  // of one
+  GemmSpec gemm;  // of one; with act_order where any has it
   TensorScales tensor_scales = TensorScales::kOne;
   std::vector<std::int64_t> heights;
   ExpertBiases biases;
+  std::vector<std::vector<std::int32_t>> orders;  // FusedLayer::permutation() of each
 };
 
 // Reads of every expert what specs depend on. Throws as refuse_layer() where they are not alike.

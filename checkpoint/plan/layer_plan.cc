@@ -125,7 +125,7 @@ class Planner {
       moe.shape.local_experts = moe.shape.experts / ranks;
       moe.shape.first_expert = expert_parallel_.rank * moe.shape.local_experts;
     }
-    const ProductOfExperts gate_up = read_product(set.gate_up);
+    ProductOfExperts gate_up = read_product(set.gate_up);
     const ProductOfExperts down = read_product(set.down);
     const ExpertModules modules = expert_modules(*set.block);
     gate_up.biases.check_complete(set.gate_up.name, modules.first.front().bias);
@@ -143,16 +143,21 @@ class Planner {
     moe.gate_up = gate_up.gemm.weight;
     moe.down = down.gemm.weight;
     moe.activation = gate_up.gemm.activation;
+    moe.act_order = gate_up.gemm.act_order;
     moe.epilogue.bias = gate_up.biases.any() || down.biases.any();
     std::string why;
-    if (gate_up.gemm.act_order || down.gemm.act_order) why = kExpertsInOrder;
-    if (why.empty() && (gate_up.gemm.pre_scale || down.gemm.pre_scale)) why = kExpertsUnscaled;
+    if (gate_up.gemm.pre_scale || down.gemm.pre_scale) why = kExpertsUnscaled;
     if (why.empty()) why = why_no_moe(moe);
     if (!why.empty()) return add_unserved(set, why, first, second);
     const MoeGemms gemms = moe_gemms(moe);
     if (moe.epilogue.gated) gated_.add_gated_experts();
-    add_product(set.gate_up, gate_up, gemms.gate_up, moe);
-    add_product(set.down, down, gemms.down, moe);
+    ExpertOrder order{gate_up.gemm.act_order};
+    if (down.gemm.act_order) {
+      order.rows_as = set.down.each;
+      gate_up.biases.order_rows(down.orders);
+    }
+    add_product(set.gate_up, gate_up, gemms.gate_up, moe, std::move(order));
+    add_product(set.down, down, gemms.down, moe, {down.gemm.act_order});
     plan_.experts.push_back({set.name, Spec::from_moe(moe, "experts"), set.gate_up.name,
                              set.down.name, routed_moe(set.block->facts.experts, moe, "experts")});
     if (moe.epilogue.residual) residual_.push_back(&set);
@@ -179,7 +184,7 @@ class Planner {
 
   // All experts are read, so that the specs of all ranks are alike; the rank's are packed.
   void add_product(const ExpertProduct& experts, const ProductOfExperts& product,
-                   const GemmSpec& gemm, const MoeSpec& moe) {
+                   const GemmSpec& gemm, const MoeSpec& moe, ExpertOrder order) {
     const std::int64_t first = moe.shape.first_expert;
     const std::int64_t count = moe.local_experts();
     PackedLayer layer{{experts.name, experts.shown},
@@ -191,6 +196,11 @@ class Planner {
     const auto begin = experts.each.begin() + first;
     layer.experts.assign(begin, begin + count);
     layer.model_experts = moe.shape.experts;
+    if (!order.rows_as.empty()) {
+      const auto of_first = order.rows_as.begin() + first;
+      order.rows_as = std::vector<LayerGroup>(of_first, of_first + count);
+    }
+    layer.order = std::move(order);
     layer.tensor_scales = product.tensor_scales;
     layer.expert_tensors = experts.tensors(checkpoint_);
     const std::set<std::string>& biases = product.biases.tensors();

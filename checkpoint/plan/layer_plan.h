@@ -12,6 +12,7 @@
 #include "checkpoint/modules/config.h"
 #include "checkpoint/plan/companions.h"
 #include "checkpoint/plan/expected_layers.h"
+#include "checkpoint/plan/expert_order.h"
 #include "checkpoint/plan/expert_sets.h"
 #include "checkpoint/plan/fused_layer.h"
 #include "checkpoint/plan/inventory.h"
@@ -28,13 +29,14 @@ struct PackedLayer {
   Spec spec;                              // of one matrix
   std::int64_t matrices = 1;              // experts, of the rank
   std::vector<std::int64_t> heights;      // rows of a matrix of each part
-  std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
+  std::vector<std::int32_t> permutation;  // FusedLayer::permutation(); of experts read when packed
   std::optional<Companions> companions;   // none where the layer is packed already
   std::optional<float> input_scale{};     // of activations whose scale is static
   // Of a product of experts: the tensors of each that is packed, and what they have instead of
   // companions.
   std::vector<LayerGroup> experts{};
   std::int64_t model_experts = 0;
+  ExpertOrder order{};
   TensorScales tensor_scales = TensorScales::kOne;
   std::vector<std::string> expert_tensors{};  // codes, scales and biases of all
   std::optional<MadeTensor> expert_bias{};

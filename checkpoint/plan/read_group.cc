@@ -5,11 +5,13 @@
 #include "checkpoint/forms/read_layer.h"
 #include "checkpoint/plan/choose_view.h"
 #include "checkpoint/plan/expected_layers.h"
+#include "checkpoint/plan/expert_order.h"
 
 namespace heddle {
 
 ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
-                       const CheckpointConfig& config, const TensorParallel& parallel, Load load) {
+                       const CheckpointConfig& config, const TensorParallel& parallel, Load load,
+                       const std::vector<std::int32_t>& rows) {
   ViewedParts viewed;
   for (const LayerName& name : group.parts) {
     auto part = read_layer(checkpoint, name, config, load);
@@ -20,6 +22,9 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
     viewed.plain_k = part->k();
     viewed.is_convolution = viewed.is_convolution || part->plain_shape() != part->shape();
     viewed.views.push_back(view_of(*part, config, parallel));
+    if (!rows.empty()) {
+      viewed.views.back().rows.push_back(ordered_rows(name.name, part->n(), rows));
+    }
     viewed.parts.push_back(viewed_rows(viewed.views.back(), std::move(part)));
   }
   return viewed;
@@ -27,9 +32,9 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
 
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
                       const CheckpointConfig& config, const TensorParallel& parallel, Load load,
-                      TensorScales tensor_scales) {
-  return {group.name, read_parts(checkpoint, group, config, parallel, load).parts, config.dtype,
-          tensor_scales};
+                      TensorScales tensor_scales, const std::vector<std::int32_t>& rows) {
+  return {group.name, read_parts(checkpoint, group, config, parallel, load, rows).parts,
+          config.dtype, tensor_scales};
 }
 
 }  // namespace heddle

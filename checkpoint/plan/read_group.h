@@ -23,13 +23,16 @@ struct ViewedParts {
   bool is_convolution = false;
 };
 
+// `rows`: of a first product of experts, ordered_rows() of every part; empty: as they are.
 ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
-                       const CheckpointConfig& config, const TensorParallel& parallel, Load load);
+                       const CheckpointConfig& config, const TensorParallel& parallel, Load load,
+                       const std::vector<std::int32_t>& rows = {});
 
 // The layer as it is packed. `load` as for read_layer().
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
                       const CheckpointConfig& config, const TensorParallel& parallel, Load load,
-                      TensorScales tensor_scales = TensorScales::kOne);
+                      TensorScales tensor_scales = TensorScales::kOne,
+                      const std::vector<std::int32_t>& rows = {});
 
 }  // namespace heddle
 

@@ -118,6 +118,7 @@ class Loader {
     experts.args.down = memory_.pack(down);
     if (gate_up.bias) experts.args.gate_up_bias = memory_.upload(*gate_up.bias);
     if (down.bias) experts.args.down_bias = memory_.upload(*down.bias);
+    if (gate_up.permutation) experts.args.permutation = memory_.upload(*gate_up.permutation);
     most_experts = std::max(most_experts, spec.moe().shape.experts);
     return experts;
   }

@@ -76,8 +76,6 @@ bool is_shared_residual(const ModelExperts& experts) {
 }  // namespace
 
 const char* const kExpertsTakeSixteenBits = "kernels of experts take 16 bits";
-const char* const kExpertsInOrder =
-    "its columns are out of order (act-order), which no kernel of experts takes";
 const char* const kExpertsUnscaled =
     "columns of X have factors (pre_quant_scale), which no kernel of experts takes";
 

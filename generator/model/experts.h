@@ -38,9 +38,8 @@ std::string shared_experts_note(const ModelExperts& experts);
 
 // Why experts take 16 bits where the config has activations of 8.
 extern const char* const kExpertsTakeSixteenBits;
-// Why experts with columns out of order have no kernel.
-extern const char* const kExpertsInOrder;
-extern const char* const kExpertsUnscaled;  // the same of factors for columns of X
+// Why experts with factors for columns of X have no kernel.
+extern const char* const kExpertsUnscaled;
 
 }  // namespace heddle
 

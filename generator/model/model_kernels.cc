@@ -148,7 +148,6 @@ std::string ModelBuilder::set_expert_weight(const ModelLayer& layer, const Schem
   }
   const Scheme& scheme = *schemes.front();
   std::string reason = why_unread(scheme, layer.k);
-  if (reason.empty() && scheme.act_order) reason = kExpertsInOrder;
   if (reason.empty() && scheme.pre_scale) reason = kExpertsUnscaled;
   if (!reason.empty()) return reason;
   *weight = weight_of(scheme, layer.k, layer.parts.size() > 1, dtype_);
@@ -228,6 +227,8 @@ void ModelBuilder::add_experts(const ModelExperts& experts, std::vector<ModelLay
   if (why.empty()) {
     reasons[0] = set_expert_weight(layers[0], own[0], &spec.gate_up);
     reasons[1] = set_expert_weight(layers[1], own[1], &spec.down);
+    // An order of down's columns is that of gate_up's rows, which a launch is not told.
+    spec.act_order = own[0].front() != nullptr && own[0].front()->act_order;
     if (reasons[0].empty() && reasons[1].empty()) reasons[0] = reasons[1] = why_no_moe(spec);
     for (const std::size_t i : {0, 1}) {
       if (reasons[i].empty()) reasons[i] = reasons[1 - i];

@@ -63,7 +63,7 @@ std::int64_t instances(const ModelLayer& layer) {
 std::size_t gemm_bytes(const GemmSpec& gemm, std::int64_t matrices) {
   const bool is_static = gemm.activation_scale.granularity == RowGranularity::kTensor;
   const std::int64_t beside = (gemm.epilogue.bias ? kPlainBytes * gemm.shape.n * matrices : 0) +
-                              (gemm.act_order ? kFloatBytes * gemm.shape.k : 0) +
+                              (gemm.act_order ? kFloatBytes * gemm.shape.k * matrices : 0) +
                               (gemm.pre_scale ? kPlainBytes * gemm.shape.k : 0) +
                               (is_static ? kFloatBytes : 0);
   return plus(times(matrices, weight_layout(gemm).total_bytes), static_cast<std::size_t>(beside));

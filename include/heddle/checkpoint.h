@@ -104,9 +104,10 @@ struct CheckpointLayer {
   // GemmArgs::weights: U8 [weight_layout(spec.gemm()).total_bytes], of experts [matrices, ...].
   CheckpointTensor packed;
   int layout_version = 1;  // what an engine that stores the bytes stores with them
-  // What GemmArgs takes by these names, where the spec has it: permutation is I32 [K]; bias [N] or
-  // [matrices, N] and pre_scale [K] have the checkpoint's type, to be converted where GemmArgs
-  // wants another one. The biases of experts() have the type that MoeArgs takes.
+  // What GemmArgs takes by these names, where the spec has it: permutation is I32 [K], of experts()
+  // [matrices, K]; bias [N] or [matrices, N] and pre_scale [K] have the checkpoint's type, to be
+  // converted where GemmArgs wants another one. The biases of experts() have the type that MoeArgs
+  // takes.
   std::optional<CheckpointTensor> permutation;
   std::optional<CheckpointTensor> bias;
   std::optional<CheckpointTensor> pre_scale;
@@ -118,7 +119,9 @@ struct CheckpointLayer {
 };
 
 // The experts of a decoder layer, as a kernel of a moe takes them. Their two products are layers():
-// packed and bias of `gate_up` are MoeArgs::gate_up and gate_up_bias, those of `down` the others.
+// packed, bias and permutation of `gate_up` are MoeArgs::gate_up, gate_up_bias and permutation,
+// those of `down` the others. With act-order of down, rows and biases of gate_up have the order in
+// which down's columns are packed.
 struct CheckpointExperts {
   std::string name;  // "model.layers.0.mlp.experts"
   Spec spec;         // a moe, for 1 to kDefaultMaxTokens tokens, of the rank's experts
@@ -156,11 +159,11 @@ struct CheckpointProgress {
 // The files stay open. One that is written to meanwhile gives wrong weights or an error, never a
 // crash; one that is replaced by a rename changes nothing.
 //
-// Host memory: an opened reader holds names, shapes, specs and permutations. pack() takes for the
-// time of the call the layer's tensors (source_bytes; of experts() those of one expert), their
-// scales and zero points once more, and a block of rows as bytes and packed; of a layer of 16 bits
-// a block of rows alone. read() takes at most kMostPieceBytes, or the tensor's size where it is a
-// bias or a pre_scale.
+// Host memory: an opened reader holds names, shapes, specs and permutations, but those of
+// experts(). pack() takes for the time of the call the layer's tensors (source_bytes; of experts()
+// those of one expert), their scales and zero points once more, and a block of rows as bytes and
+// packed; of a layer of 16 bits a block of rows alone. read() takes at most kMostPieceBytes, or the
+// tensor's size where it is a bias or a pre_scale.
 class HEDDLE_EXPORT CheckpointReader {
  public:
   // What a sink is given at a time is at most so large.

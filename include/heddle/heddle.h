@@ -280,8 +280,8 @@ typedef struct heddle_moe_args {
                                 does not have adds nothing */
   heddle_input weights;      /* [tokens][top_k] FP32: of the router */
   heddle_output y;           /* as x; may be x or the residual */
-  heddle_input gate_up_bias; /* [experts with weights][rows of gate_up] of the activation's dtype,
-                                rows in the checkpoint's order */
+  heddle_input gate_up_bias; /* [experts with weights][rows of gate_up] of the activation's dtype:
+                                all gates, then all ups, in the order of the packed ones */
   heddle_input down_bias;    /* [experts with weights][hidden] */
   heddle_input residual;     /* as x */
   heddle_output workspace;   /* zeroed once before its first use */

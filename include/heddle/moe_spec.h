@@ -106,8 +106,8 @@ struct MoeSpec {
   std::int64_t device_experts() const noexcept { return local_experts() + shape.shared_experts; }
 };
 
-// An expert's two products as gemms: what its weights are packed for. gate_up has bias, activation
-// and gates, down has the bias and outputs of FP32.
+// An expert's two products as gemms: what its weights are packed for. gate_up has act_order, bias,
+// activation and gates, down has the bias and outputs of FP32.
 struct MoeGemms {
   GemmSpec gate_up;
   GemmSpec down;

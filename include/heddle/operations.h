@@ -201,7 +201,8 @@ using RowTransformKernel = HandleOf<Op::kRowTransform, RowTransformArgs>;
 
 // A layer of experts: MoeSpec has the formula. Everything happens on the device: a captured graph
 // serves every choice of experts for its number of tokens. Each aligned to 16 bytes, but ids,
-// weights, logits and what has a number for each expert or token to one element. Y may be X or the residual.
+// weights, logits and what has a number for each expert or token to one element. Y may be X or the
+// residual.
 struct HEDDLE_EXPORT MoeArgs {
   DeviceInput x;  // [tokens][hidden] of the activation's dtype
   // Packed weights of one local expert after the other and then of the shared ones, each as of a
@@ -215,8 +216,9 @@ struct HEDDLE_EXPORT MoeArgs {
   DeviceInput weights;      // [tokens][top_k] FP32
   DeviceOutput y;           // as x; overwritten
   std::int64_t tokens = 0;  // in the range of shape.tokens; 0: nothing is launched
-  // [experts][rows of gate_up] and [experts][hidden] of the activation's dtype, of the experts whose
-  // weights there are; required exactly with epilogue.bias. The rows are in the checkpoint's order.
+  // [experts][rows of gate_up] and [experts][hidden] of the activation's dtype, of the experts
+  // whose weights there are; required exactly with epilogue.bias. Rows of gate_up are all gates,
+  // then all ups, in the order of the packed ones.
   DeviceInput gate_up_bias;
   DeviceInput down_bias;
   DeviceInput residual;  // as x; required exactly with epilogue.residual

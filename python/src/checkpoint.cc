@@ -113,7 +113,8 @@ void bind_checkpoint_parts(nb::module_& m) {
              "U8 [bytes], of experts [matrices, bytes]: the argument `weights`.")
       .field("layout_version", &CheckpointLayer::layout_version,
              "What whoever stores the bytes stores with them.")
-      .field("permutation", &CheckpointLayer::permutation, "I32 [K], with act_order.")
+      .field("permutation", &CheckpointLayer::permutation,
+             "I32 [K], of experts [matrices, K], with act_order.")
       .field("bias", &CheckpointLayer::bias, "[N], with epilogue.bias, in the checkpoint's type.")
       .field("pre_scale", &CheckpointLayer::pre_scale,
              "[K], with activation.pre_scale, in the checkpoint's type.")
@@ -126,7 +127,8 @@ void bind_checkpoint_parts(nb::module_& m) {
       .field("name", &CheckpointExperts::name, "\"model.layers.0.mlp.experts\".")
       .field("spec", &CheckpointExperts::spec, "A moe.")
       .field("gate_up", &CheckpointExperts::gate_up,
-             "The layer whose packed weights and bias are gate_up and gate_up_bias.")
+             "The layer whose packed weights, bias and permutation are gate_up, gate_up_bias and "
+             "permutation.")
       .field("down", &CheckpointExperts::down, "The layer of down and down_bias.");
   Record<UnservedLayer>(m, "UnservedLayer", "A layer that was read, but that no kernel takes.")
       .field("name", &UnservedLayer::name, "Its module.")

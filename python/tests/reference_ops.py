@@ -91,7 +91,8 @@ def moe(x, gate_up, down, ids, weights, spec, gate_up_bias=None, down_bias=None,
     given = fields(spec, "moe")
     shape, routing, epilogue = given["shape"], given["routing"], given["epilogue"]
     assert (routing["weight"], correction_bias, expert_scales) == ("output", None, None)
-    assert shared_gates is None and permutation is None
+    assert shared_gates is None
+    assert (permutation is not None) == given["activation"].get("act_order", False)
     if logits is not None:
         assert (routing["scores"], routing["groups"], ids, weights) == ("softmax", 1, None, None)
         assert logits.dtype == DTYPES[routing["logits_dtype"]]
@@ -106,7 +107,8 @@ def moe(x, gate_up, down, ids, weights, spec, gate_up_bias=None, down_bias=None,
             decoded[of_weights] = [weights_of(gemm, packed) for packed in of_weights]
     for expert in range(shape["experts"]):
         tokens, places = (ids == expert).nonzero(as_tuple=True)
-        inner = x[tokens].float() @ decoded[gate_up][expert].T
+        rows = x[tokens] if permutation is None else x[tokens][:, permutation[expert].long()]
+        inner = rows.float() @ decoded[gate_up][expert].T
         inner += 0 if gate_up_bias is None else gate_up_bias[expert].float()
         inner = expert_activation(inner, epilogue).to(x.dtype).float()
         made = inner @ decoded[down][expert].T

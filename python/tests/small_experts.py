@@ -1,5 +1,7 @@
 """Checkpoints of small models of experts, with the names and forms of published ones."""
 
+import zlib
+
 import pytest
 import small_models
 from small_models import FORMATS, linears, mxfp4, save, torch, transformers
@@ -30,6 +32,12 @@ def stacks(model):
             for name in ("gate_up_proj", "down_proj")}
 
 
+def shared(path):
+    """What is alike of matrices that multiply the same X."""
+    parent, _, leaf = path.rpartition(".")
+    return path if leaf in ("o_proj", "down_proj", "w2") else parent
+
+
 @torch.no_grad()
 def write(model, folder, name, dtype=torch.float16):
     """As small_models.write(); of gpt-oss the experts alone are quantised, as "mxfp4"."""
@@ -51,7 +59,8 @@ def write(model, folder, name, dtype=torch.float16):
                if ".experts." not in key}
     dense = {path: module.weight.data for path, module in linears(model).items()}
     for path, w in {**dense, **matrices(model)}.items():
-        made, values = FORMATS[name][0](w)
+        options = {"seed": zlib.crc32(shared(path).encode())} if name == "gptq-act-order" else {}
+        made, values = FORMATS[name][0](w, **options)
         w.copy_(values)
         tensors.pop(path + ".weight", None)
         tensors.update({f"{path}.{part}": tensor for part, tensor in made.items()})

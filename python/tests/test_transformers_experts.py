@@ -15,6 +15,7 @@ from small_models import torch
 pytestmark = pytest.mark.usefixtures("on_the_host", "hx")
 
 EVERY = [("mixtral", "awq"), ("mixtral", "fp8"), ("mixtral", "compressed-tensors"),
+         ("mixtral", "gptq-act-order"),
          ("qwen3_moe", "gptq"), ("qwen3_moe", "nvfp4"), ("gpt_oss", "mxfp4")]
 ONE = [("mixtral", "awq"), ("qwen3_moe", "awq"), ("gpt_oss", "mxfp4")]
 PROMPT, COLUMNS = 9, 15
@@ -70,8 +71,10 @@ def test_ragged_prompts_and_greedy_tokens(hx, tmp_path, model_type, name):
     assert torch.equal(ours.generate(ids, **given), expected)
 
 
-@pytest.mark.parametrize("model_type", ["mixtral", "qwen3-moe", "gpt-oss"])
-def test_sample_models(hx, tmp_path, model_type):
+@pytest.mark.parametrize(("model_type", "name"), [
+    ("mixtral", "awq"), ("qwen3-moe", "awq"), ("qwen3-moe", "gptq-act-order"),
+    ("gpt-oss", "mxfp4")])
+def test_sample_models(hx, tmp_path, model_type, name):
     """As they are, and as `heddle repack` packs them, against what `heddle dequantize` writes."""
     command = os.environ.get("HEDDLE_COMMAND")
     if not command:
@@ -81,7 +84,7 @@ def test_sample_models(hx, tmp_path, model_type):
         subprocess.run([command, *words], check=True, capture_output=True)
 
     sample, packed, plain = (tmp_path / name for name in ("sample", "packed", "plain"))
-    run("sample-model", "--type", model_type, sample)
+    run("sample-model", "--type", model_type, "--format", name, sample)
     for folder, words in ((packed, ("repack", sample, "--gated")), (plain, ("dequantize", sample))):
         folder.mkdir()
         shutil.copy(sample / "config.json", folder)

@@ -115,5 +115,43 @@ TEST(ReaderMemoryTest, OfAStackOneExpertIsThere) {
   EXPECT_EQ(testing::heap_bytes(), opened);
 }
 
+// Experts in act-order, whose scales and zero points are 768 KiB, and their orders 32 KiB.
+TEST(ReaderMemoryTest, OfExpertsInActOrderOneIsThere) {
+  constexpr std::size_t kExperts = 16;
+  constexpr std::size_t kHidden = 512;
+  constexpr std::size_t kInner = 512;
+  const TemporaryFolder folder;
+  write_file(folder / "config.json",
+             R"({"model_type": "mixtral", "torch_dtype": "float16", "hidden_size": 512,
+                 "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 2,
+                 "num_key_value_heads": 2, "vocab_size": 96, "rms_norm_eps": 1e-5,
+                 "num_local_experts": 16, "num_experts_per_tok": 2,
+                 "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32,
+                                         "sym": false, "desc_act": true}})");
+  std::vector<TestTensor> tensors;
+  for (unsigned expert = 0; expert < kExperts; ++expert) {
+    const std::string at =
+        "model.layers.0.block_sparse_moe.experts." + std::to_string(expert) + ".";
+    const SampleLayer gate = random_layer(kInner, kHidden, 32, 4, true, expert);
+    append(gptq(gate, at + "w1", true), &tensors);
+    append(gptq(gate, at + "w3", true), &tensors);
+    append(gptq(random_layer(kHidden, kInner, 32, 4, true, expert + 99), at + "w2", true),
+           &tensors);
+  }
+  write_tensors(folder / "model.safetensors", tensors);
+  const CheckpointReader reader(folder.path());
+  const CheckpointLayer& layer = reader.layer(reader.experts().at(0).gate_up);
+  const auto count = [](std::size_t, const void*, std::size_t) { return true; };
+  for (const CheckpointTensor& tensor : {layer.packed, layer.permutation.value()}) {
+    reader.read(tensor, count);  // tables that the library keeps
+    testing::take_heap_peak();
+    const std::size_t opened = testing::heap_bytes();
+    reader.read(tensor, count);
+    constexpr std::size_t kMetadata = kExperts * 2 * kInner * (kHidden / 32) * 3;
+    EXPECT_LE(testing::take_heap_peak() - opened, kMetadata / 4) << tensor.name;
+    EXPECT_EQ(testing::heap_bytes(), opened);
+  }
+}
+
 }  // namespace
 }  // namespace heddle

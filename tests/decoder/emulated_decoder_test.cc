@@ -181,6 +181,9 @@ TEST_F(EmulatedDecoder, TwoRanksOfGptOssAreTheReference) {
 TEST_F(EmulatedDecoder, Qwen3IsTheReference) { expect_reference(small_qwen3(false), 0.04); }
 
 TEST_F(EmulatedDecoder, MixtralIsTheReference) { expect_reference(small_mixtral(), 0.02); }
+TEST_F(EmulatedDecoder, MixtralInActOrderIsTheReference) {
+  expect_reference(small_mixtral(true), 0.02);
+}
 TEST_F(EmulatedDecoder, Qwen3MoeIsTheReference) { expect_reference(small_qwen3_moe(), 0.04); }
 TEST_F(EmulatedDecoder, GptOssIsTheReference) { expect_reference(small_gpt_oss(), 0.04); }
 

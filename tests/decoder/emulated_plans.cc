@@ -71,7 +71,8 @@ DecoderPlans decoder_plans() {
     add_all(small_llama(), {rank, 2});
     add_all(small_gpt_oss(), {rank, 2});
   }
-  for (const SmallModel& small : {small_mixtral(), small_qwen3_moe(), small_gpt_oss()}) {
+  for (const SmallModel& small :
+       {small_mixtral(), small_mixtral(true), small_qwen3_moe(), small_gpt_oss()}) {
     add_all(small, {});
   }
   for (const auto* all : {&plans.tiles, &plans.attention, &plans.append, &plans.rows,

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kHiddenOfBlocks = 320;  // two blocks and a half
 // Of models whose choices are all sure: DecoderReference.NoChoiceIsClose.
 constexpr unsigned kMixtralSeed = 2215;
+constexpr unsigned kOrderedMixtralSeed = 191;
 constexpr unsigned kQwen3MoeSeed = 1138;
 constexpr unsigned kGptOssSeed = 21208;
 
@@ -192,8 +193,10 @@ SmallModel small_eight_bits(EightBits kind) {
   return small_model(options, sample_config(options));
 }
 
-SmallModel small_mixtral() {
-  SampleOptions options = small_options(kMixtralSeed);
+SmallModel small_mixtral(bool act_order) {
+  SampleOptions options = small_options(act_order ? kOrderedMixtralSeed : kMixtralSeed);
+  if (act_order) options.method = SampleMethod::kGptqActOrder;
+  options.experts_alone = act_order;
   options.sizes.inner = 64;
   options.experts = 8;
   return small_model(options, sample_config(options));

@@ -31,8 +31,9 @@ SmallModel small_qwen3(bool act_order);
 // Llama with weights and activations of eight bits, BF16 around them, an lm_head of 16 bits.
 SmallModel small_eight_bits(EightBits kind);
 
-// Mixtral: AWQ, FP16. Two of eight experts, whose weights add up to 1.
-SmallModel small_mixtral();
+// Mixtral: AWQ, FP16. Two of eight experts, whose weights add up to 1. With `act_order` GPTQ, and
+// columns of experts are permuted.
+SmallModel small_mixtral(bool act_order = false);
 // Qwen 3 MoE: as small_qwen3(), with two of 16 experts, whose weights are parts of all experts'.
 SmallModel small_qwen3_moe();
 // gpt-oss: MXFP4 experts, all else BF16, with biases; sinks, a window on every other layer, YaRN.

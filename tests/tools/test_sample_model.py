@@ -83,8 +83,10 @@ class SampleModelTest(CommandTest):
 
     def test_models_of_experts(self):
         """Every layer is served, and the experts of the config are those of the weights."""
-        for kind, form in (("mixtral", "gptq"), ("mixtral", "fp8-blocks"), ("qwen3-moe", "awq"),
-                           ("qwen3-moe", "fp8"), ("gpt-oss", "mxfp4")):
+        for kind, form in (("mixtral", "gptq"), ("mixtral", "gptq-act-order"),
+                           ("mixtral", "fp8-blocks"), ("qwen3-moe", "awq"),
+                           ("qwen3-moe", "gptq-act-order"), ("qwen3-moe", "fp8"),
+                           ("gpt-oss", "mxfp4")):
             with self.subTest(format=form, type=kind):
                 folder, report = self.sample("--format", form, "--type", kind,
                                              name=f"{kind}-{form}")

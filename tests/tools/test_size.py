@@ -206,6 +206,22 @@ class SizeTest(CommandTest):
                          matrices * (values + values // 128 * 4))
         self.assertTrue(all(one["packed"] for one in experts), experts)
 
+    def test_orders_of_experts_are_counted(self):
+        folder, packed = self.folder / "model", self.folder / "packed.safetensors"
+        self.heddle("sample-model", folder, "--format", "gptq-act-order", "--type", "mixtral",
+                    check=0)
+        self.heddle("repack", folder, "-o", packed, "--dense", check=0)
+        shutil.copy(folder / "config.json", self.folder)
+        tensors = load(packed)[1]
+        orders = [tensor for name, tensor in tensors.items()
+                  if name.endswith("experts.gate_up_proj.heddle_perm")]
+        self.assertEqual([shape for _, shape, _ in orders], [[8, 256]] * 2)
+        for path, options in ((folder / "config.json", ["--dense"]), (folder, ["--dense"]),
+                              (packed, [])):
+            size = self.heddle_json("size", path, *LOAD, *options)
+            self.assertEqual(size["weight_bytes"], sum(len(data) for _, _, data in
+                                                       tensors.values()))
+
     def test_one_rank_has_its_part_of_the_weights(self):
         folder = self.write_model()
         whole = self.heddle_json("size", folder, *LOAD, "--dense")

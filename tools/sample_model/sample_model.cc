@@ -19,7 +19,10 @@ constexpr double kDeviationOfCodes = 4.6;  // of 4 random bits
 class SampleBuilder {
  public:
   explicit SampleBuilder(const SampleOptions& options)
-      : options_(options), sizes_(options.sizes), random_(options.seed) {}
+      : options_(options),
+        sizes_(options.sizes),
+        random_(options.seed),
+        permutes_(options.method == SampleMethod::kGptqActOrder && !options.experts_alone) {}
 
   SampleWeights build() {
     const std::size_t queries = sizes_.heads * sizes_.head_dim;
@@ -74,6 +77,7 @@ class SampleBuilder {
     const bool qwen3 = options_.family == SampleFamily::kQwen3;
     const std::string set = at + (qwen3 ? "mlp." : "block_sparse_moe.");
     plain(set + "gate", options_.experts, sizes_.hidden, deviation_for(sizes_.hidden));
+    const bool others = std::exchange(permutes_, options_.method == SampleMethod::kGptqActOrder);
     for (std::size_t i = 0; i < options_.experts; ++i) {
       const std::string expert = set + "experts." + std::to_string(i) + ".";
       if (qwen3) {
@@ -82,6 +86,7 @@ class SampleBuilder {
         feed_forward(expert, "w1", "w3", "w2");
       }
     }
+    permutes_ = others;
   }
 
   // Rows of gates and ups take turns; everything has a bias, and heads have sinks.
@@ -144,8 +149,7 @@ class SampleBuilder {
       return;
     }
     SampleLayer layer =
-        random_layer(n, k, sizes_.group, kBits, options_.method == SampleMethod::kGptqActOrder,
-                     static_cast<unsigned>(random_()));
+        random_layer(n, k, sizes_.group, kBits, permutes_, static_cast<unsigned>(random_()));
     if (order_.empty()) order_ = layer.index;
     layer.index = order_;
     std::uniform_real_distribution<double> scale(0.5, 1.5);
@@ -219,6 +223,7 @@ class SampleBuilder {
   const SampleOptions& options_;
   const SampleSizes& sizes_;
   std::mt19937 random_;
+  bool permutes_;  // columns of the matrices that follow
   std::vector<std::int32_t> order_;
   SampleWeights made_;
 };

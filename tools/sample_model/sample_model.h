@@ -44,9 +44,10 @@ struct SampleOptions {
   EightBits eight_bits = EightBits::kInt8;
   SampleHead head = SampleHead::kPlain;
   SampleFamily family = SampleFamily::kLlama;
-  std::size_t experts = 0;   // of a layer, of which a token takes two; 0: it has none
-  bool bf16 = false;         // what is not quantised; else FP16
-  bool scales_bf16 = false;  // of INT8 weights, as compressed-tensors writes them; else FP32
+  std::size_t experts = 0;     // of a layer, of which a token takes two; 0: it has none
+  bool bf16 = false;           // what is not quantised; else FP16
+  bool experts_alone = false;  // have permuted columns, with kGptqActOrder
+  bool scales_bf16 = false;    // of INT8 weights, as compressed-tensors writes them; else FP32
   unsigned seed = 1;
   bool keep_values = false;  // fills SampleWeights::values
 };

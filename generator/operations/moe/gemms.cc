@@ -34,7 +34,11 @@ GemmSpec down_gemm(const MoeSpec& spec) {
   return gemm;
 }
 
-MoeGemms moe_gemms(const MoeSpec& spec) { return {gate_up_gemm(spec), down_gemm(spec)}; }
+MoeGemms moe_gemms(const MoeSpec& spec) {
+  MoeGemms gemms = {gate_up_gemm(spec), down_gemm(spec)};
+  gemms.gate_up.act_order = spec.act_order;
+  return gemms;
+}
 
 ExpertLoad expert_load(const MoeSpec& spec, std::int64_t tokens, int tile_rows) {
   const auto experts = static_cast<double>(spec.local_experts());

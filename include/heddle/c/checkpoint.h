@@ -63,7 +63,7 @@ typedef struct heddle_checkpoint_layer_info {
   int32_t layout_version; /* for heddle_check_layout_version() */
   int32_t reserved;       /* 0 */
   heddle_checkpoint_tensor_info packed;      /* heddle_gemm_args: weights */
-  heddle_checkpoint_tensor_info permutation; /* I32 [K]: permutation */
+  heddle_checkpoint_tensor_info permutation; /* I32 [K], [matrices, K] */
   heddle_checkpoint_tensor_info bias;        /* bias, in the checkpoint's type */
   heddle_checkpoint_tensor_info pre_scale;   /* pre_scale, in the checkpoint's type */
   heddle_checkpoint_tensor_info input_scale; /* F32 [1], of 8-bit activations: x_scales */
@@ -86,7 +86,8 @@ typedef struct heddle_checkpoint_experts_info {
   size_t struct_size;
   heddle_text name; /* "model.layers.0.mlp.experts" */
   heddle_text spec; /* a moe: what heddle_kernel_create() takes */
-  size_t gate_up;   /* layers; their packed weights and biases are those of heddle_moe_args */
+  size_t gate_up;   /* layers; their packed weights, biases and permutation are those of
+                       heddle_moe_args */
   size_t down;
   heddle_text routed; /* the moe for launches with logits; empty: its routing is not known */
 } heddle_checkpoint_experts_info;

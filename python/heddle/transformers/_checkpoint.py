@@ -147,6 +147,8 @@ class CheckpointSource:
             if layer.bias is not None:
                 bias = tensor_of(self.reader, layer.bias).to(DTYPES[self.activation["dtype"]])
                 made[name + "_bias"] = bias.to(device)
+        if place.gate_up.permutation is not None:
+            made["permutation"] = tensor_of(self.reader, place.gate_up.permutation).to(device)
         return Experts(place.spec, **made)
 
     def _uploader(self, device: torch.device) -> Uploader | None:

@@ -38,14 +38,15 @@ class ExpertsPlace(NamedTuple):
 class Experts(torch.nn.Module):
     """Experts on packed weights, called as Transformers calls its own.
 
-    spec: a moe without routing. gate_up, down: [experts, bytes] uint8; biases [experts, N] of
-    activation.dtype, where the spec has them.
+    spec: a moe without routing. gate_up, down: [experts, bytes] uint8. Where the spec has them:
+    biases [experts, N] of activation.dtype, and permutation [experts, hidden] int32.
     """
 
     gate_up: torch.Tensor
     down: torch.Tensor
     gate_up_bias: torch.Tensor | None
     down_bias: torch.Tensor | None
+    permutation: torch.Tensor | None
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Experts(torch.nn.Module):
         down: torch.Tensor,
         gate_up_bias: torch.Tensor | None = None,
         down_bias: torch.Tensor | None = None,
+        permutation: torch.Tensor | None = None,
     ) -> None:
         super().__init__()
         self.spec = canonical(spec)
@@ -73,6 +75,9 @@ class Experts(torch.nn.Module):
                 rows = [self.num_experts, gemm.to_dict()["shape"]["n"]]
                 check_tensor(name + "_bias", bias, dtype, rows)
             self.register_buffer(name + "_bias", bias)
+        if permutation is not None or given["activation"].get("act_order"):
+            check_tensor("permutation", permutation, torch.int32, [self.num_experts, self.hidden])
+        self.register_buffer("permutation", permutation)
 
     def forward(
         self, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor
@@ -81,7 +86,7 @@ class Experts(torch.nn.Module):
         made: torch.Tensor = moe(
             hidden_states.reshape(-1, self.hidden), self.gate_up, self.down,
             top_k_index.to(torch.int32), top_k_weights.float(), self.spec, self.gate_up_bias,
-            self.down_bias,
+            self.down_bias, permutation=self.permutation,
         )  # fmt: skip
         return made.view(hidden_states.shape)
 
@@ -92,7 +97,7 @@ class Experts(torch.nn.Module):
         """
         made: torch.Tensor = moe(
             x, self.gate_up, self.down, None, None, spec, self.gate_up_bias, self.down_bias, None,
-            logits,
+            logits, permutation=self.permutation,
         )  # fmt: skip
         return made
 

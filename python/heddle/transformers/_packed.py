@@ -114,6 +114,9 @@ class PackedSource:
                 if layer.spec.to_dict()["epilogue"]["bias"]:
                     bias = file.get_tensor(layer.name + ".bias").view(experts, -1)
                     made[name + "_bias"] = bias.to(DTYPES[self.activation["dtype"]])
+                if layer.spec.to_dict()["activation"]["act_order"]:
+                    order = file.get_tensor(layer.name + ".heddle_perm")
+                    made["permutation"] = order.view(experts, -1)
         return Experts(place.spec, **made)
 
     def finish(self) -> None:

@@ -81,24 +81,19 @@ TEST_F(ExpertStacks, WhatDoesNotFitIsRefusedByName) {
   }
 }
 
-// Columns out of order, and what no moe computes: the tensors stay as they are, with the reason.
+// Factors of columns, and what no moe computes: the tensors stay as they are, with the reason.
 TEST_F(ExpertStacks, WhatNoKernelTakesIsUnserved) {
-  ExpertModel ordered;
-  ordered.config = expert_config(kQwenNames, R"({"quant_method": "gptq", "bits": 4,
-      "group_size": 32, "sym": false, "desc_act": true})");
-  for (int expert = 0; expert < kExperts; ++expert) {
-    const std::string at = kQwenNames.at + ("." + std::to_string(expert)) + ".";
-    const SampleLayer gate = random_layer(kExpertInner, kExpertHidden, 32, 4, true);
-    append(gptq(gate, at + "gate_proj", true), &ordered.tensors);
-    append(gptq(gate, at + "up_proj", true), &ordered.tensors);
-    append(gptq(random_layer(kExpertHidden, kExpertInner, 32, 4, true), at + "down_proj", true),
-           &ordered.tensors);
+  ExpertModel scaled = lone_experts(kQwenNames, ExpertForm::kGptq);
+  for (const char* expert : {".0", ".1", ".2"}) {
+    scaled.tensors.push_back(some_halves(
+        kQwenNames.at + std::string(expert) + ".down_proj.pre_quant_scale", {kExpertInner}));
   }
   ExpertNames other = kQwenNames;
   const std::string tanh = std::string(kQwenNames.more) + R"(, "hidden_act": "tanh")";
   other.more = tanh.c_str();
   ExpertModel unknown = lone_experts(other, ExpertForm::kGptq);
-  for (const auto& [model, word] : {std::pair{&ordered, "act-order"}, {&unknown, "\"tanh\""}}) {
+  for (const auto& [model, word] :
+       {std::pair{&scaled, "pre_quant_scale"}, {&unknown, "\"tanh\""}}) {
     write(*model);
     const CheckpointReader reader = open();
     EXPECT_TRUE(reader.layers().empty());

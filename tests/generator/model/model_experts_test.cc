@@ -311,9 +311,6 @@ TEST(ModelExperts, WhatNoKernelComputesIsRefusedByName) {
       {"gpt_oss", R"({"swiglu_alpha": 1.5})", "1.5"},
       {"qwen3_moe", R"({"moe_intermediate_size": 90})", "32"},
       {"qwen3_moe", R"({"num_experts_per_tok": 33, "num_experts": 64})", "33"},
-      {"mixtral", R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32,
-                                              "desc_act": true, "weight_block_size": null}})",
-       "act-order"},
       {"mixtral", R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 8,
                                               "weight_block_size": null}})",
        "multiple of 16"},
@@ -418,6 +415,34 @@ TEST(ModelExperts, TheirBytesAreThoseOfBothStacks) {
     if (weights.name.find("8 experts") != std::string::npos) got += weights.bytes;
   }
   EXPECT_EQ(got, want);
+}
+
+// GPTQ with desc_act: a launch takes an order of columns of each expert.
+TEST(ModelExperts, MayHaveColumnsOutOfOrder) {
+  const auto size_of = [](bool ordered) {
+    Json config = experts_config("mixtral");
+    config["quantization_config"] = {
+        {"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}, {"desc_act", ordered}};
+    const Model model = experts_model(config);
+    EXPECT_TRUE(expert_layers(model, false).empty());
+    const std::vector<ModelLayer> layers = expert_layers(model, true);
+    EXPECT_EQ(moe_of(model, layers.at(0)).act_order, ordered);
+    const std::optional<MoeSpec> routed = routed_of(config);
+    EXPECT_TRUE(routed && routed->act_order == ordered);
+    std::size_t bytes = 0;
+    for (const ModelWeightSize& weights :
+         model_size(model, {}, target_from_name("h200"), {3, 100}).weights) {
+      if (weights.name.find("8 experts") != std::string::npos) bytes += weights.bytes;
+    }
+    EXPECT_EQ(std::count_if(model.assumptions.begin(), model.assumptions.end(),
+                            [](const auto& one) { return one.find("act-order") != one.npos; }),
+              ordered ? 1 : 0);
+    return std::pair(bytes, moe_of(model, layers.at(0)).shape);
+  };
+  const auto [plain, shape] = size_of(false);
+  EXPECT_EQ(
+      size_of(true).first,
+      plain + 4 * sizeof(std::int32_t) * static_cast<std::size_t>(shape.experts * shape.hidden));
 }
 
 // What a step's launch takes, and what a prompt's would: rows of all assignments lie in it.

@@ -57,8 +57,9 @@ TEST(SpecMoe, ReadsAnOrderOfColumns) {
   const Spec spec = Spec::parse(text.json());
   EXPECT_TRUE(spec.moe().act_order);
   EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
-  // Weights are packed as without.
-  EXPECT_FALSE(moe_gemms(spec.moe()).gate_up.act_order);
+  // Rows of gate_up take up an order of down's columns.
+  EXPECT_TRUE(moe_gemms(spec.moe()).gate_up.act_order);
+  EXPECT_FALSE(moe_gemms(spec.moe()).down.act_order);
 }
 
 TEST(SpecMoe, ReadsEachWeight) {

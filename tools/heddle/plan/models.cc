@@ -56,7 +56,7 @@ to exit with 1 unless every layer has a kernel.
 | layers | kernels |
 | --- | --- |
 | dense linear layers | where they are quantised as [checkpoints](checkpoints.md#which-checkpoints-are-read) lists; those of 16 bits with `--dense` |
-| experts | as dense ones, by [moe](spec.md#what-moe-computes); not with act-order |
+| experts | as dense ones, by [moe](spec.md#what-moe-computes) |
 | lm_head | quantised, with `--dense`, or with `--lm-head 8` or `4` |
 | attention and its KV cache | with `--kv`, except the kinds in the last column |
 | RMSNorms, activations | made but not listed ([spec](spec.md#model-configs)) |
