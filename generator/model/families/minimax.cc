@@ -128,6 +128,7 @@ const std::vector<FamilyRow>& minimax_relatives() {
                             .scoring = "scoring_func ?? 'sigmoid'",
                             .scale = "assumed(routed_scaling_factor, 2) ?? 1",
                             .bias = "use_routing_bias ?? true",
+                            .routed = "scoring_func == 'sigmoid' ?? true",
                             .clamp_limit = "swiglu_limit ?? 7",
                             .clamp_factor = "swiglu_alpha ?? 1.702"}}},
           .norm = {.kind = NormKind::kRmsPlusOne, .kind_when = "use_gemma_norm ?? true"},

@@ -102,6 +102,39 @@ TEST_F(ExpertParallelTest, StacksAndTheirBiasesHaveRuns) {
   }
 }
 
+// Rows of gates and ups follow the columns of each expert's own second matrix.
+TEST_F(ExpertParallelTest, OrdersOfColumnsHaveRuns) {
+  ExpertModel model;
+  model.config = expert_config(kQwenNames, R"({"quant_method": "gptq", "bits": 4,
+      "group_size": 32, "sym": false, "desc_act": true})");
+  for (std::int64_t expert = 0; expert < kExperts; ++expert) {
+    const std::string at = kQwenNames.at + ("." + std::to_string(expert)) + ".";
+    const auto seed = static_cast<unsigned>(expert + 1);
+    const SampleLayer gate = random_layer(kExpertInner, kExpertHidden, 32, 4, true, seed);
+    append(gptq(gate, at + "gate_proj", true), &model.tensors);
+    append(gptq(gate, at + "up_proj", true), &model.tensors);
+    append(
+        gptq(random_layer(kExpertHidden, kExpertInner, 32, 4, true, seed), at + "down_proj", true),
+        &model.tensors);
+  }
+  write(model);
+  expect_runs(false);
+  const auto order_of = [](const CheckpointReader& reader) {
+    const CheckpointTensor tensor =
+        reader.layer(std::string(kQwenNames.at) + ".gate_up_proj").permutation.value();
+    std::vector<std::int32_t> order(tensor.bytes / sizeof(std::int32_t));
+    reader.read(tensor, order.data(), tensor.bytes);
+    return order;
+  };
+  std::vector<std::int32_t> joined;
+  for (std::int64_t one = 0; one < kRanks; ++one) {
+    const std::vector<std::int32_t> part = order_of(rank(one));
+    EXPECT_EQ(part.size(), static_cast<std::size_t>(kExpertHidden));
+    joined.insert(joined.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(joined, order_of(open()));
+}
+
 // The spec of each rank differs in its experts alone, and so does that for logits.
 TEST_F(ExpertParallelTest, TheMoeSaysWhichExpertsTheRankHas) {
   write(lone_experts(kQwenNames, ExpertForm::kGptq));

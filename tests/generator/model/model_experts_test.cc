@@ -202,6 +202,7 @@ TEST(ModelExperts, RoutingIsThatOfTheConfig) {
       {"mistral4", RouterScores::kSoftmax, true},
       {"minimax", RouterScores::kSoftmax, true},
       {"minimax_m2", RouterScores::kSigmoid, true, true},
+      {"minimax_m3", RouterScores::kSigmoid, true, true, 2},
       {"mimo_v2_flash", RouterScores::kSigmoid, true, true},
       {"nemotron_h", RouterScores::kSigmoid, true, true},
       {"granitemoehybrid", RouterScores::kSoftmax, true},
