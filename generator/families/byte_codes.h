@@ -23,13 +23,23 @@ inline std::string_view weight_codes(WeightType type) {
                                      : "E4m3Codes";
 }
 
+// Whether sums stay integers over all of K, which are the same in every order. Precondition: X has
+// eight bits. Sums of blocks are scaled before they are added, so are those of groups by the
+// weights' scales.
+inline bool adds_integers(const GemmSpec& spec) {
+  const ScaleMode mode = scale_mode_of_bytes(spec);
+  const bool is_one_sum = mode == ScaleMode::kProduct || mode == ScaleMode::kTwoLevels;
+  return spec.activation == DType::kInt8 && is_one_sum;
+}
+// Family::arithmetic() of such a GEMM, whichever family's kernel it is: each scales the sums by the
+// token's scale, then by the row's (templates/steps/byte_sums.cuh).
+inline constexpr std::string_view kIntegerArithmetic =
+    "integer sums of all of K, the same in every order";
+
 // The class of the sums of their products.
 inline std::string_view sums_of_codes(const GemmSpec& spec) {
-  const ScaleMode mode = scale_mode_of_bytes(spec);
-  // Sums of blocks are scaled before they are added, so are those of groups by the weights' scales.
-  const bool is_one_sum = mode == ScaleMode::kProduct || mode == ScaleMode::kTwoLevels;
-  if (mode == ScaleMode::kBlock) return "FloatSums";
-  return spec.activation == DType::kInt8 && is_one_sum ? "ByteSums<u32>" : "ByteSums<float>";
+  if (scale_mode_of_bytes(spec) == ScaleMode::kBlock) return "FloatSums";
+  return adds_integers(spec) ? "ByteSums<u32>" : "ByteSums<float>";
 }
 
 }  // namespace heddle

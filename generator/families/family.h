@@ -13,7 +13,9 @@
 //  2. Facts           prepare*; cost_parameters and cost_version, against a tuned table's
 //  3. Steps           steps of each family
 //  4. Each step       candidates and their predicted_us (none: refusals)
-//  5. Ranges          path and least_size, then predicted_us of a kernel that serves further steps.
+//  5. Ranges          path, least_size and, of a batch-invariant spec, arithmetic, then
+//  predicted_us
+//                     of a kernel that serves further steps.
 //                     A tuned table replaces 4 and 5 for its steps: version, and label of each
 //  6. Each kernel     kernel_name, complete
 //  7. Kernels before  of families_before(): candidates, kernel_name, complete
@@ -29,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,6 +133,15 @@ class Family {
   // The smallest size that a candidate may be chosen for: smaller ones have kernels of their own.
   virtual std::int64_t least_size(const Plan& /*plan*/, const PlannedKernel& /*kernel*/) const {
     return 0;
+  }
+
+  // How the kernel adds and scales, in words: where it applies scales, which instruction it has,
+  // and the order of all sums. Kernels with the same text give a token of the plan the same bits of
+  // Y, whichever of them runs and whatever else is launched with it. Nothing where the kernel's
+  // bits may depend on the number of tokens, or on other tokens.
+  virtual std::optional<std::string> arithmetic(const Plan& /*plan*/,
+                                                const PlannedKernel& /*kernel*/) const {
+    return std::nullopt;
   }
 
   // What tells the kernel from all other candidates for the same plan and range: short, in words

@@ -4,6 +4,7 @@
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ class GemmFamily : public Family {
   virtual double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel,
                                   std::int64_t m, Costs costs) const = 0;
 
+  virtual std::optional<std::string> arithmetic_for(const GemmRequest& gemm,
+                                                    const PlannedKernel& kernel) const = 0;
+
   // What the kernel's name says in place of N, K and the range of M, if its text depends on none of
   // these and one kernel serves many of them. Empty: the text depends on them.
   virtual std::string name_of_any_shape(const PlannedKernel& /*kernel*/) const { return {}; }
@@ -66,6 +70,10 @@ class GemmFamily : public Family {
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
                       Costs costs) const override {
     return predicted_us_for(gemm_request(plan), kernel, size.size, costs);
+  }
+  std::optional<std::string> arithmetic(const Plan& plan,
+                                        const PlannedKernel& kernel) const override {
+    return arithmetic_for(gemm_request(plan), kernel);
   }
   std::vector<Problem> target_problems(const Spec& spec, const Target& target) const override;
   std::vector<Problem> operand_problems(const Spec& spec, const Target& target) const override;

@@ -48,6 +48,14 @@ std::vector<MmaWarps> warps_of(const TileSpec& tile, const std::vector<int>& alo
   return all;
 }
 
+std::string order_of_k(const MmaTile& c) {
+  // One warp of one block adds column by column, however long its stages are.
+  if (c.warps_k == 1 && c.split_k == 1) return "K in its order";
+  std::string text = fmt::format("K in stages of {} columns over {} warps", c.stage_k, c.warps_k);
+  if (c.split_k > 1) text += fmt::format(", in {} parts", c.split_k);
+  return text;
+}
+
 int row_block_step(const device::EpilogueConfig& epilogue, int warps_n) {
   const int group = epilogue.finds_scales ? epilogue.scale_rows() / device::Chunk::kRows : 1;
   return std::lcm(group, warps_n);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "generator/families/fields.h"
@@ -48,6 +49,10 @@ bool leaves_warps_open(const TileSpec& tile);
 // also more or fewer warps than are ever fast.
 std::vector<MmaWarps> warps_of(const TileSpec& tile, const std::vector<int>& along_m,
                                const std::vector<int>& along_n, bool any_tile);
+
+// The order in which a tile's sums over K are added, for Family::arithmetic(): a warp's stage by
+// stage, then those of the warps, then those of the parts (templates/steps/tile_epilogue.cuh).
+std::string order_of_k(const MmaTile& tile);
 
 // Row blocks of a tile are a multiple of this: as many for each warp, and whole groups of outputs
 // where these share scales that the kernel finds.

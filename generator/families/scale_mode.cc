@@ -1,5 +1,8 @@
 #include "generator/families/scale_mode.h"
 
+#include <algorithm>
+
+#include "generator/ceil_div.h"
 #include "generator/decode/requests.h"
 #include "generator/spec/weight_meaning.h"
 
@@ -60,6 +63,12 @@ int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decod
   return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
 }
 
+// Those of the spec, in whole tiles of the matrix instruction; no tile has more.
+int most_tokens(const GemmSpec& spec) {
+  constexpr std::int64_t kMostOfTile = 256;
+  return static_cast<int>(ceil_div(std::min(spec.shape.m_max, kMostOfTile), 8) * 8);
+}
+
 // Codes are multiplied as they are.
 bool decodes_nothing(const GemmRequest& gemm) { return gemm.decode.elements() == 0; }
 
@@ -100,6 +109,10 @@ std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightL
 ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout, int tokens,
                                 bool sums_are_hidden) {
   if (const auto mode = scale_mode_of_types(spec, layout)) return *mode;
+  if (spec.batch_invariant) {
+    tokens = most_tokens(spec);
+    sums_are_hidden = false;
+  }
   const int of_sums = tokens / 8;
   // Scaling the weights then costs a few products for each group. Scaling at most two sums of a
   // chunk is no slower.

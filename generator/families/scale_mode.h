@@ -30,7 +30,8 @@ std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightL
 
 // The scale mode of a kernel whose warps apply a whole entry of scales at a time, to `tokens`
 // tokens: where the types leave it open, the mode that takes fewer operations. `sums_are_hidden`:
-// as many operations on sums cost less than on weights.
+// as many operations on sums cost less than on weights. All kernels of a batch-invariant spec have
+// the mode of its most tokens.
 ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout, int tokens,
                                 bool sums_are_hidden = false);
 

@@ -93,6 +93,8 @@ class Operation {
   // Whether sizes share a kernel that is nearly as fast as the best of each, so that fewer are
   // compiled.
   virtual bool saves_kernels() const noexcept { return true; }
+  // Whether a token's outputs must not depend on the launch's other tokens, nor on their number.
+  virtual bool is_batch_invariant(const void* /*fields*/) const { return false; }
   // The path that the spec asks for.
   virtual Path path(const void* /*fields*/) const { return Path::kAuto; }
   virtual void set_path(void* /*fields*/, Path /*path*/) const {}

@@ -1,61 +1,24 @@
-// The choice of kernels: candidates of every family of the operation, their predicted times, the
-// fastest.
+// The choice of kernels: of the candidates of every family of the operation those that are
+// predicted to be the fastest.
 #ifndef HEDDLE_GENERATOR_PLANNER_CHOOSE_H_
 #define HEDDLE_GENERATOR_PLANNER_CHOOSE_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <vector>
 
+#include "generator/planner/candidate_times.h"
 #include "generator/planner/ranges.h"
 #include "heddle/inspect/plan.h"
 
 namespace heddle {
 
-// A candidate with its predicted time for some size.
-struct Candidate {
-  PlannedKernel kernel;
-  double us = 0;
-};
-
-// The sizes that end the steps which kernels are chosen for, ascending: what the families of the
-// operation say. Precondition: the range is of the spec.
-std::vector<std::int64_t> steps_of(const Plan& plan, const MRange& sizes);
-
-// The plan with a spec for these sizes alone, where a spec names its sizes.
-Plan with_range(const Plan& plan, const MRange& sizes);
-
-// Every candidate for a range of sizes, predicted by the plan's costs for the launches that
-// Operation::usual_launches() has for it, the fastest first; the same for the same plan.
-// Precondition: the plan's spec, target, decode and layout are set.
-std::vector<Candidate> all_candidates(const Plan& plan, const MRange& sizes);
-
 // Kernels for all of these sizes, ascending: best_ranges() of the predicted times, `most` of them
-// at most, but where the path that the spec asks for serves, no other does. Throws
-// Error(kUnsupported) with every reason why a size has no candidate. Precondition: the spec's
-// sizes, where it names any.
+// at most, but where the path that the spec asks for serves, no other does; of a batch-invariant
+// spec all of one arithmetic. Throws Error(kUnsupported) with every reason why a size has no
+// candidate, and where no arithmetic serves all sizes. Precondition: the spec's sizes, where it
+// names any.
 std::vector<Candidate> choose_kernels(const Plan& plan, const MRange& sizes,
                                       std::size_t most = kMostKernels);
-
-// The candidate as a kernel of the plan.
-PlannedKernel planned_kernel(const Plan& plan, PlannedKernel candidate, std::string name);
-
-// The predicted time of a launch of a planned kernel, by the plan's costs. Precondition: it is one
-// of the plan's or could be, and serves the size.
-double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size);
-inline double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
-  return predicted_us(plan, kernel, LaunchSize{m});
-}
-// That of the usual launches of these sizes: their geometric mean.
-double usual_us(const Plan& plan, const PlannedKernel& kernel, const MRange& sizes);
-
-// Family::label() of it.
-std::string kernel_label(const PlannedKernel& kernel);
-
-// Candidates of a step, the fastest first, that may serve smaller sizes than those of the step,
-// too.
-inline constexpr std::size_t kMostExtended = 32;
 
 }  // namespace heddle
 

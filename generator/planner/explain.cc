@@ -9,6 +9,7 @@
 #include "generator/families/registry.h"
 #include "generator/operations/operation.h"
 #include "generator/planner/choose.h"
+#include "generator/planner/one_arithmetic.h"
 #include "generator/planner/serving.h"
 #include "generator/planner/tuned_choice.h"
 
@@ -65,6 +66,10 @@ std::string why_predicted(const Plan& plan, const Explanation& one, const Chosen
   if (path_of(plan.spec) != Path::kAuto && path(all.front().kernel) != path(kernel)) {
     return fmt::format("{}, but of the path that the spec asks for", slower);
   }
+  if (is_batch_invariant(plan.spec) &&
+      arithmetic_of(plan, all.front().kernel) != arithmetic_of(plan, kernel)) {
+    return fmt::format("{}, but adds as the plan's other kernels do", slower);
+  }
   if (more <= kSameTime) {
     return fmt::format("{}, and saves a kernel: it serves {}", slower,
                        sizes_text(plan, one.chosen_range));
@@ -101,6 +106,7 @@ Explanation explain_choice(const Plan& whole, const LaunchSize& size, const Tune
   const PlannedKernel& kernel = plan.kernels[plan.kernel_for(size.size)];
   one.chosen_range = {kernel.size_min, kernel.size_max};
   one.why = range.entry ? table_text(plan, range, *table) : why_predicted(plan, one, range);
+  if (is_batch_invariant(plan.spec)) one.why += "; " + arithmetic_reason(plan);
   for (const Family* family : families_of(plan.spec.op())) {
     const auto is_of_family = [family](const CandidatePlan& candidate) {
       return candidate.plan.kernels.front().family == family;

@@ -24,6 +24,10 @@ bool has_few_tokens(const StepTimes& times, std::size_t step) {
   return times.size(step) <= kFewTokens;
 }
 
+double weight_of(const StepTimes& times, std::size_t step) {
+  return has_few_tokens(times, step) ? 1 : kWeightOfMany;
+}
+
 // Compares what ends with a kernel's own step with the best so far. `tolerance_of_many`: of steps
 // of more than kFewTokens, by which times may exceed the best ones.
 void extend(const StepTimes& times, const StepRange& kernel, double tolerance_of_many,
@@ -32,10 +36,9 @@ void extend(const StepTimes& times, const StepRange& kernel, double tolerance_of
   for (std::size_t first = kernel.last + 1; first-- > 0;) {
     const std::optional<double> us = times.us(kernel.last, kernel.kernel, first);
     if (!us) return;
-    const bool few = has_few_tokens(times, first);
     const double ratio = *us / times.best_us(first);
-    if (ratio > (few ? kSameTime : tolerance_of_many)) return;
-    loss += (few ? 1 : kWeightOfMany) * std::log(ratio);
+    if (ratio > (has_few_tokens(times, first) ? kSameTime : tolerance_of_many)) return;
+    loss += weight_of(times, first) * std::log(ratio);
     const StepRange range{first, kernel.last, kernel.kernel};
     if (first == 0) {
       if (loss < best[0].loss) best[0] = {range, loss};
@@ -98,6 +101,16 @@ std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
   }
   std::reverse(ranges.begin(), ranges.end());
   return ranges;
+}
+
+double weighted_time(const StepTimes& times, const std::vector<StepRange>& ranges) {
+  double time = static_cast<double>(ranges.size()) * std::log(times.kernel_is_worth());
+  for (const StepRange& range : ranges) {
+    for (std::size_t step = range.first; step <= range.last; ++step) {
+      time += weight_of(times, step) * std::log(*times.us(range.last, range.kernel, step));
+    }
+  }
+  return time;
 }
 
 }  // namespace heddle

@@ -56,6 +56,10 @@ struct StepRange {
 // weighted, and of kernel_is_worth() for each kernel.
 std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most);
 
+// The sum of the logarithms of the ranges' times, weighted, and of kernel_is_worth() for each
+// kernel: of several StepTimes with the same steps the one with the least is the fastest.
+double weighted_time(const StepTimes& times, const std::vector<StepRange>& ranges);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLANNER_RANGES_H_

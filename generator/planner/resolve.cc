@@ -7,6 +7,7 @@
 #include "generator/operations/operation.h"
 #include "generator/planner/choose.h"
 #include "generator/planner/measured_costs.h"
+#include "generator/planner/one_arithmetic.h"
 #include "generator/planner/serving.h"
 #include "generator/planner/tuned_choice.h"
 #include "generator/spec/refuse_if_any.h"
@@ -78,6 +79,7 @@ Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables) 
     }
   }
   plan.reasons = std::move(choice.reasons);
+  if (is_batch_invariant(spec)) plan.reasons.push_back(arithmetic_reason(plan));
   add(first.common_reasons(plan), plan);
   for (const Family* family : families_of_kernels(plan)) add(family->reasons(plan), plan);
   refuse_large_kernels(plan);

@@ -8,6 +8,7 @@
 #include "generator/families/tile_fields.h"
 #include "generator/operations/operation.h"
 #include "generator/planner/choose.h"
+#include "generator/planner/one_arithmetic.h"
 
 namespace heddle {
 namespace {
@@ -31,6 +32,12 @@ Spec with_general_tile(const Spec& spec) {
   return Spec::from_gemm(gemm, spec.name());
 }
 
+// Whether a token has the same bits by the kernel as by the plan's, where the spec wants that.
+bool keeps_arithmetic(const Plan& plan, const Plan& general, const PlannedKernel& kernel) {
+  return !is_batch_invariant(plan.spec) ||
+         arithmetic_of(general, kernel) == arithmetic_of(plan, plan.kernels.front());
+}
+
 std::optional<Plan> general_plan(const Plan& plan) {
   if (plan.spec.get_if<GemmSpec>() == nullptr) return std::nullopt;
   Plan general = plan;
@@ -40,6 +47,7 @@ std::optional<Plan> general_plan(const Plan& plan) {
   general.reasons = {"serves every M until the kernel that is best for it is there"};
   for (const Candidate& one : all_candidates(general, sizes_of(general.spec))) {
     if (one.kernel.family->max_workspace_bytes(general, one.kernel) != 0) continue;
+    if (!keeps_arithmetic(plan, general, one.kernel)) continue;
     std::string name = one.kernel.family->kernel_name(general, one.kernel);
     general.kernels.push_back(planned_kernel(general, one.kernel, std::move(name)));
     return general;

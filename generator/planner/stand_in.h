@@ -38,7 +38,8 @@ std::vector<bool> kernels_for(const Plan& plan, const MRange& urgent);
 //    kernels take longest to compile;
 // 3. the general kernel: a tile of 64 tokens on mma.sync, which the compiler is done with soonest
 //    of those that read the weights no more than once for 64 tokens;
-// 4. where no such tile can be built, the plan's kernel for the most tokens.
+// 4. where no such tile can be built, or it adds in another way than the kernels of a
+//    batch-invariant plan, the plan's kernel for the most tokens.
 // A spec that sets a tile or a path has its own kernels instead of 2 to 4. `code` says what is to
 // be compiled although it is not at hand. Precondition: a plan of resolve().
 StandIn stand_in(const Plan& plan, const std::vector<bool>& at_hand);

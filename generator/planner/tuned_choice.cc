@@ -51,8 +51,7 @@ class TunedChooser {
       reasons_.push_back(table_text(*range.entry, range.m));
     }
     if (const char* const set = keeps_entries_from_use()) {
-      reasons_.push_back(
-          fmt::format("table {} is not used: the spec sets a {}", table_->gpu(), set));
+      reasons_.push_back(fmt::format("table {} is not used: the spec sets {}", table_->gpu(), set));
     }
     reasons_.insert(reasons_.end(), unused_.begin(), unused_.end());
     if (has_predicted()) {
@@ -212,8 +211,9 @@ class TunedChooser {
 }  // namespace
 
 const char* what_no_table_has(const GemmSpec& spec) {
-  if (spec.path != Path::kAuto) return "path";
-  return sets_any(spec.tile) ? "tile" : nullptr;
+  if (spec.batch_invariant) return "batch_invariant";
+  if (spec.path != Path::kAuto) return "a path";
+  return sets_any(spec.tile) ? "a tile" : nullptr;
 }
 
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table) {

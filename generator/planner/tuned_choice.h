@@ -32,7 +32,7 @@ struct TunedChoice {
   std::vector<std::string> reasons;
 };
 
-// "tile" or "path", which keeps tables from being used for a spec, or null.
+// "a tile", "a path" or "batch_invariant", which keeps tables from being used for a spec, or null.
 const char* what_no_table_has(const GemmSpec& spec);
 
 // `table` is of the plan's target, or null; the plan has its costs (measured_costs.h). Throws what
@@ -40,7 +40,7 @@ const char* what_no_table_has(const GemmSpec& spec);
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table);
 
 // The reasons of choose_with_table() that say which entries for the spec and which costs of the
-// table could not be used, and why. A spec that sets a tile or a path has no such entries.
+// table could not be used, and why. A spec with what_no_table_has() has no such entries.
 std::vector<std::string> unused_of_table(const Plan& plan, const TunedTable* table);
 
 }  // namespace heddle

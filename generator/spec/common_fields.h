@@ -131,6 +131,16 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
                               "the 16-bit side of the operation", dtype_doc);
 }
 
+// Whether a token's outputs depend on the launch's other tokens; kBatchInvariant: the member.
+template <auto kBatchInvariant>
+constexpr std::array<Field, 1> batch_invariant_fields() {
+  return {{{.pointer = "/batch_invariant",
+            .kind = FieldKind::kBool,
+            .silent_default = true,
+            .slot = slot<kBatchInvariant>(),
+            .doc = "a token has the same bits of Y whatever other tokens a launch has"}}};
+}
+
 // The object at `kObject`, "/weight", which is the member kWeight of the operation's struct, or a
 // member of a member. `scale_default`: the field whose type the scales have where none is given.
 template <Pointer kObject, auto... kWeight>

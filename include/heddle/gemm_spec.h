@@ -54,8 +54,8 @@ struct EpilogueSpec {
   Activation activation = Activation::kNone;
   bool residual = false;  // of Y's shape, GemmSpec::residual_dtype()
   bool gated = false;     // N is a multiple of 16
-  int limit = 0;          // kClampedSwiglu requires one, a gated kSilu or kSitu may have one; 0: none
-  int gate_limit = 0;     // of kSitu, where it is required
+  int limit = 0;       // kClampedSwiglu requires one, a gated kSilu or kSitu may have one; 0: none
+  int gate_limit = 0;  // of kSitu, where it is required
 };
 
 // How X of eight bits was quantised: a value is the code, less its row's zero point, times the
@@ -97,6 +97,7 @@ struct GemmSpec {
   TileSpec tile;
   EpilogueSpec epilogue;
   bool deterministic = true;
+  bool batch_invariant = false;  // a token's bits of Y do not depend on the launch's other tokens
   Path path = Path::kAuto;
 
   // Whether X has eight bits. Bias and residual are then of Y's type where that has more.

@@ -96,7 +96,8 @@ struct MoeSpec {
   bool act_order = false;
   RouterSpec router;
   RoutingWeight routing_weight = RoutingWeight::kOutput;
-  bool shared_gate = false;  // a launch takes a number for each token
+  bool shared_gate = false;      // a launch takes a number for each token
+  bool batch_invariant = false;  // a token's bits of Y do not depend on the launch's other tokens
   MoeEpilogueSpec epilogue;
 
   // The model's that this device has, and with them the shared ones: whose weights a launch takes.

@@ -20,7 +20,8 @@ Launch check_moe(const MoeKernel& kernel, nb::handle x, nb::handle gate_up, nb::
                  nb::handle ids, nb::handle weights, nb::handle y, nb::handle gate_up_bias,
                  nb::handle down_bias, nb::handle residual, nb::handle workspace, Number tokens,
                  nb::handle logits, nb::handle correction_bias, nb::handle expert_scales,
-                 nb::handle chosen_ids, nb::handle chosen_weights, nb::handle shared_gates, nb::handle permutation) {
+                 nb::handle chosen_ids, nb::handle chosen_weights, nb::handle shared_gates,
+                 nb::handle permutation) {
   const MoeSpec& spec = kernel.plan().spec.moe();
   const MoeGemms gemms = moe_gemms(spec);
   const std::int64_t experts = spec.device_experts();

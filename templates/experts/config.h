@@ -18,8 +18,8 @@ HEDDLE_ENUM(MoePhase,
 
 // The experts of a device are local_experts from first_expert on, then the shared experts, which
 // every token takes. An assignment is a token's choice of an expert; assignment i is choice
-// i % choices() of token i / choices(). A row is an assignment to an expert of this device; rows are
-// sorted by expert, and of an expert by assignment.
+// i % choices() of token i / choices(). A row is an assignment to an expert of this device; rows
+// are sorted by expert, and of an expert by assignment.
 struct ExpertLayer {
   int hidden;
   int intermediate;
@@ -69,9 +69,7 @@ struct ExpertLayer {
   // of FP32.
   static constexpr int kListOffset = 16;
   HEDDLE_BOTH static constexpr i64 lines(i64 bytes) { return ceil_div(bytes, 128) * 128; }
-  HEDDLE_BOTH constexpr i64 tiles_offset(i64 tokens) const {
-    return router_end(tokens);
-  }
+  HEDDLE_BOTH constexpr i64 tiles_offset(i64 tokens) const { return router_end(tokens); }
   HEDDLE_BOTH constexpr i64 assignments_offset(i64 tokens) const {
     return tiles_offset(tokens) + lines(kListOffset + 16 * most_tiles(tokens));
   }

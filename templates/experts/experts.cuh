@@ -75,8 +75,13 @@ __device__ __forceinline__ void experts(const MoeParameters& layer, int phase) {
       return MoeRouter<Config>{layer, workspace, shared}.run();
     case MoePhase::kGateUp: {
       const ExpertProduct<Config, GateUpProduct<Config, GateUp, DecodeGateUp>> product{
-          layer, workspace, Config::value.layer.gathers ? workspace.gathered() : layer.x,
-          layer.gate_up, layer.gate_up_bias, workspace.middle(), shared};
+          layer,
+          workspace,
+          Config::value.layer.gathers ? workspace.gathered() : layer.x,
+          layer.gate_up,
+          layer.gate_up_bias,
+          workspace.middle(),
+          shared};
       return product.run();
     }
     case MoePhase::kDown: {

@@ -198,8 +198,8 @@ struct MoeRouter {
       const u32x4 low = load_global_16_coherent(order + 8 * at);
       const u32x4 high = load_global_16_coherent(order + 8 * at + 4);
       const auto pair = [&](u32 first, u32 second) {
-        return load_global_2_coherent(from + 2 * first) |
-               load_global_2_coherent(from + 2 * second) << 16;
+        return load_global_2_coherent(from + 2 * first) | load_global_2_coherent(from + 2 * second)
+                                                              << 16;
       };
       store_global_16(to + 16 * at, {pair(low.x, low.y), pair(low.z, low.w), pair(high.x, high.y),
                                      pair(high.z, high.w)});

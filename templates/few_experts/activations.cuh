@@ -44,8 +44,9 @@ struct FewActivations {
       }
       const int(&assignments)[2] = factors.tokens.assignment[tile];
       if constexpr (kGated) {
-        store(gated_output<typename Product::Gemm>(low[0], high[0]), gated_output<typename Product::Gemm>(low[1], high[1]),
-              8 * unit.row_block(), assignments);
+        store(gated_output<typename Product::Gemm>(low[0], high[0]),
+              gated_output<typename Product::Gemm>(low[1], high[1]), 8 * unit.row_block(),
+              assignments);
       } else {
         store(activate<kActivation>(low[0]), activate<kActivation>(low[1]), 16 * unit.row_block(),
               assignments);

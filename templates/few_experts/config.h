@@ -58,9 +58,7 @@ struct FewExpertsConfig {
   HEDDLE_BOTH constexpr int middle_row_bytes() const {
     return 2 * Chunk::kColumns * down.shape.chunks;
   }
-  HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
-    return layer.router_end(tokens);
-  }
+  HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const { return layer.router_end(tokens); }
   HEDDLE_BOTH constexpr i64 workspace_bytes(i64 tokens) const {
     return middle_offset(tokens) + layer.assignments(tokens) * middle_row_bytes();
   }

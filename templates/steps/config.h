@@ -23,8 +23,7 @@ HEDDLE_ENUM(ScaleMode,
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
 HEDDLE_SPEC_ENUM(ZeroPoint, kNone, kInt, kFloat);
 
-HEDDLE_SPEC_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu,
-                 kSitu);
+HEDDLE_SPEC_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu, kSitu);
 
 // Packed weights, whatever their shape; docs/layouts.md describes the bytes.
 struct PackedWeights {
@@ -107,7 +106,8 @@ struct EpilogueConfig {
     return !finds_scales || tile_rows % scale_rows() == 0;
   }
 
-  HEDDLE_FIELDS(bias_bytes, residual, activation, gated, limit, gate_limit, result_bytes, finds_scales)
+  HEDDLE_FIELDS(bias_bytes, residual, activation, gated, limit, gate_limit, result_bytes,
+                finds_scales)
 };
 
 }  // namespace heddle::device

@@ -27,6 +27,10 @@ __device__ __forceinline__ void add_floats(Sums8& sum, f32x4 low, f32x4 high) {
   add_four(sum.v + 4, high);
 }
 
+__device__ __forceinline__ Sums8 eight_sums(f32x4 low, f32x4 high) {
+  return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
+}
+
 // Value: Fp16 or Bf16.
 template <class Value>
 __device__ __forceinline__ void add_values(Sums8& sum, u32x4 values) {

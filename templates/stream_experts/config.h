@@ -59,9 +59,7 @@ struct StreamExpertsConfig {
   // The workspace, behind what the router has there: what the first product gives the second one,
   // [assignments][intermediate] of 16 bits; what the second one gives the sum,
   // [assignments][hidden] of FP32.
-  HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const {
-    return layer.router_end(tokens);
-  }
+  HEDDLE_BOTH constexpr i64 middle_offset(i64 tokens) const { return layer.router_end(tokens); }
   HEDDLE_BOTH constexpr i64 outputs_offset(i64 tokens) const {
     return middle_offset(tokens) +
            ExpertLayer::lines(2 * layer.assignments(tokens) * layer.intermediate);

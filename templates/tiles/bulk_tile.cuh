@@ -19,21 +19,15 @@ struct BulkTile : ChunkLane<Config> {
   using Memory = BulkMemory<Config>;
   using Slots = BulkSlots<Config>;
   using Value = typename Config::Value;
-  static constexpr int kSumTiles = S::kRowTiles * S::kTokenTiles;
-  // Many sums and many tokens leave fewer registers for the rest.
-  static constexpr bool kManySums = kSumTiles > 10;
-  static constexpr bool kManyTokens = S::kTokenTiles > 4;
+  static constexpr bool kManySums = Config::value.has_many_sums();
+  static constexpr bool kManyTokens = Config::value.has_many_tokens();
   // With scales on the sums and many tokens, registers hold the tokens of 32 columns at a time:
   // every row tile loads them again.
   static constexpr bool kLoadsPairs = kManyTokens && kPartial;
-  // Otherwise the tokens of kStep columns are in registers, of a whole chunk where they fit.
-  static constexpr bool kLong =
-      Config::value.weights.meta_group >= 128 && S::kRun % 128 == 0 && !kManySums && !kManyTokens;
-  static constexpr int kStep = kLong ? 128 : 64;
+  // Otherwise the tokens of kStep columns are in registers.
+  static constexpr int kStep = Config::value.bulk_step();
   static constexpr int kHalves = kStep / 64;
-  // Columns between two looks at scales.
-  static constexpr int kUnit =
-      Config::value.weights.meta_group < kStep ? Config::value.weights.meta_group : kStep;
+  static constexpr int kUnit = Config::value.bulk_unit();
   // Row tiles that are multiplied at once, so that one matrix instruction need not wait for the one
   // before.
   static constexpr int kMostRows = kManySums || kManyTokens ? 1 : S::kTokenTiles == 1 ? 4 : 2;

@@ -49,6 +49,18 @@ struct TilesConfig {
     return is_long ? 128 : weights.meta_group >= 64 ? 64 : weights.meta_group;
   }
 
+  // kBulk: many sums and many tokens leave a warp fewer registers for the rest. The tokens of
+  // bulk_step() columns are in registers, of a whole chunk where they fit, and scales and zero
+  // points are looked at every bulk_unit() columns.
+  HEDDLE_BOTH constexpr bool has_many_sums() const { return row_tiles() * token_tiles() > 10; }
+  HEDDLE_BOTH constexpr bool has_many_tokens() const { return token_tiles() > 4; }
+  HEDDLE_BOTH constexpr int bulk_step() const {
+    const bool is_long = weights.meta_group >= Chunk::kColumns && run() % Chunk::kColumns == 0 &&
+                         !has_many_sums() && !has_many_tokens();
+    return is_long ? Chunk::kColumns : Chunk::kColumns / 2;
+  }
+  HEDDLE_BOTH constexpr int bulk_unit() const { return min_of(weights.meta_group, bulk_step()); }
+
   // A stage of registers and cp.async: the chunks of every row block, then the tokens
   // [tile_m][stage_k], swizzled, then the factors of their columns [stage_k].
   HEDDLE_BOTH constexpr int stage_chunks() const { return stage_k / Chunk::kColumns; }

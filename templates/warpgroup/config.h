@@ -92,6 +92,18 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
   // Whether warpgroups share rows, and so divide the columns of a stage between them.
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
+  // Whether each of them then has half of the columns of each chunk, and not every other chunk.
+  HEDDLE_BOTH constexpr bool splits_chunks() const {
+    return splits_columns() && stage_chunks % warpgroups != 0;
+  }
+  // Columns that a warpgroup has of a chunk at a time, and those of them that have scales in
+  // common, whose products meet in sums of their own with has_group_sums().
+  HEDDLE_BOTH constexpr int run_columns() const {
+    return splits_chunks() || half_stages ? Chunk::kColumns / 2 : Chunk::kColumns;
+  }
+  HEDDLE_BOTH constexpr int group_columns() const {
+    return min_of(weights.meta_group, run_columns());
+  }
   HEDDLE_BOTH constexpr bool has_many_tokens() const { return tile_m > kManyTokens; }
   // Rows of the blocks of a cluster, which take neighbouring tiles.
   HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }

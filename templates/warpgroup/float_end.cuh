@@ -69,11 +69,10 @@ struct WgmmaFloatEnd {
       if (token < 0) continue;
       if (S::kRowsMayEnd && first_row + row >= store.output.shape.n) continue;
       const u32 at = store.memory.pass(store.warpgroup) + 4 * (i / kRowThreads * kPassRow + row);
+      // A zero keeps its sign, as in the ends by registers.
       store.output.store(token, first_row + row, [&](int half) {
-        Sums8 sum = {};
-        add_floats(sum, load_shared_floats(at + 32 * half),
-                   load_shared_floats(at + 32 * half + 16));
-        return sum;
+        return eight_sums(load_shared_floats(at + 32 * half),
+                          load_shared_floats(at + 32 * half + 16));
       });
     }
   }

@@ -106,8 +106,7 @@ struct WgmmaFoundRows {
       for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
         for (int j = i; j < i + 2; ++j) {
-          const float y =
-              O::gated(scaled(sum[r][j]), scaled(sum[r][j + 2]));
+          const float y = O::gated(scaled(sum[r][j]), scaled(sum[r][j + 2]));
           sum[r][j] = Sums::of_bits(bits_of_float(y));
         }
       }

@@ -88,8 +88,7 @@ struct WgmmaRoundedPass {
   __device__ __forceinline__ u32 gated(Sum gate, Sum up, Sum next_gate, Sum next_up) const {
     using O = Output<Config>;
     const float low = O::gated(scaled(gate), scaled(up));
-    const float high =
-        O::gated(scaled(next_gate), scaled(next_up));
+    const float high = O::gated(scaled(next_gate), scaled(next_up));
     return O::Result::rounded(low, high, scale);
   }
 };

@@ -35,7 +35,7 @@ struct WgmmaShape {
   static constexpr int kTileTokens = Config::value.tile_m;
   static constexpr int kBandTokens = Config::value.kBandTokens;
   static constexpr int kStageChunks = Config::value.stage_chunks;
-  static constexpr bool kSplitsChunks = kSplitsColumns && kStageChunks % kWarpgroups != 0;
+  static constexpr bool kSplitsChunks = Config::value.splits_chunks();
   static constexpr int kOwnChunks =  // of a stage, all of their columns or half
       kSplitsColumns && !kSplitsChunks ? kStageChunks / kWarpgroups : kStageChunks;
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.

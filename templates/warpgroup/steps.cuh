@@ -13,13 +13,11 @@ struct WgmmaSteps {
                                       Config::value.scaling.mode == ScaleMode::kGroup;
   static constexpr bool kHasGroupSums = Config::value.has_group_sums();
   static constexpr int kTileColumns = S::kTileColumns;
-  static constexpr bool kOneHalf = S::kSplitsChunks || Config::value.half_stages;
-  static constexpr int kHalves = kOneHalf ? 1 : 2;      // of a chunk at a time
+  static constexpr int kHalves = Config::value.run_columns() / 64;  // of a chunk at a time
   static constexpr int kHalfTiles = 64 / kTileColumns;  // whose words a lane loads at once
   static constexpr int kTiles = kHalves * kHalfTiles;   // of a chunk at a time
-  static constexpr int kMetaTiles = Config::value.weights.meta_group / kTileColumns;
-  static constexpr int kGroupTiles =  // between two looks at scales
-      kMetaTiles < kTiles ? kMetaTiles : kTiles;
+  // Between two looks at scales.
+  static constexpr int kGroupTiles = Config::value.group_columns() / kTileColumns;
   // Tiles by which an offset of the entries moves the ends of groups. Scales on sums need steps
   // that end where groups do: a step has at most the largest power of two that divides kCut.
   static constexpr int kCut = Config::value.weights.entry_offset / kTileColumns % kGroupTiles;

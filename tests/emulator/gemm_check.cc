@@ -28,7 +28,7 @@ std::vector<std::uint8_t> run_gemm(const Plan& plan, const GemmProblem& problem,
   launch.grid_x = static_cast<int>(planned.grid_x);
   launch.grid_y = static_cast<int>(planned.grid_y);
   launch.copies_keep_lines = is_bulk(kernel);
-  launch.together = planned.grid_z > 1;
+  launch.together = planned.grid_z > 1 || is_wgmma(kernel);
   emulator::run(launch, memory, [&] { thread(b, workspace, static_cast<int>(m)); });
   EXPECT_TRUE(memory.guards_intact());
   return problem.written(b, m);

@@ -21,8 +21,8 @@ GemmThread thread_of(GemmOnCpu* kernel);
 std::vector<std::uint8_t> run_gemm(const Plan& plan, const GemmProblem& problem,
                                    const GemmThread& thread, std::int64_t m, unsigned seed);
 
-// `thread` is the plan's one kernel, none with wgmma. In each of `seeds`
-// interleavings it gives the same bits, whose errors are within the limit of the activation's type.
+// `thread` is the plan's one kernel. In each of `seeds` interleavings it gives the same bits, whose
+// errors are within the limit of the activation's type.
 void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& thread,
                 std::int64_t m, unsigned seeds);
 

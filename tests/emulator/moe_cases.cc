@@ -118,8 +118,8 @@ std::vector<MoeCase> make_moe_cases() {
   chosen_input.router = {
       .scores = RouterScores::kSqrtSoftplus, .logits = kBf16, .correction_bias = true};
   chosen_input.routing_weight = RoutingWeight::kInput;
-  // Experts that every token has, beside a shard's own and behind a router; weighed by a gate, ahead
-  // of the products and behind them.
+  // Experts that every token has, beside a shard's own and behind a router; weighed by a gate,
+  // ahead of the products and behind them.
   add("SharedExperts", layer({.hidden = 96,
                               .intermediate = 64,
                               .experts = 5,

@@ -103,8 +103,7 @@ EmulatedChoices EmulatedChoices::of_token(std::int64_t token, const MoeSpec& spe
     return Values(values.begin() + token * size, values.begin() + (token + 1) * size);
   };
   return {slice(ids, spec.shape.top_k), slice(weights, spec.shape.top_k),
-          slice(logits, spec.shape.experts * bytes_of(spec.router.logits)),
-          slice(shared_gates, 1)};
+          slice(logits, spec.shape.experts * bytes_of(spec.router.logits)), slice(shared_gates, 1)};
 }
 
 RouterVectors emulated_router(const MoeSpec& spec) { return random_router_vectors(spec, 105); }

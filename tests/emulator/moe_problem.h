@@ -24,7 +24,7 @@ enum class EmulatedRouting {
 struct EmulatedChoices {
   std::vector<std::int32_t> ids;
   std::vector<float> weights;
-  std::vector<std::uint8_t> logits;  // [tokens][experts]; empty without
+  std::vector<std::uint8_t> logits;   // [tokens][experts]; empty without
   std::vector<float> shared_gates{};  // [tokens]; empty without
 
   EmulatedChoices of_token(std::int64_t token, const MoeSpec& spec) const;

@@ -65,9 +65,9 @@ class MoeGpu : public MoeOnGpu {
       spec.activation = turn % 2 == 0 ? DType::kFp16 : DType::kBf16;
       spec.gate_up = gate_up;
       spec.down = down;
-      constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGelu,
+      constexpr Activation kActivations[] = {Activation::kSilu,  Activation::kGelu,
                                              Activation::kRelu2, Activation::kClampedSwiglu,
-                                             Activation::kSitu, Activation::kNone};
+                                             Activation::kSitu,  Activation::kNone};
       spec.epilogue.activation = rotate(kActivations, turn + turn / 7);
       const bool clamped = spec.epilogue.activation == Activation::kClampedSwiglu;
       const bool situ = spec.epilogue.activation == Activation::kSitu;

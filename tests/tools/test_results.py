@@ -199,8 +199,8 @@ class CurrentTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("/no/such/page.md", done.stderr)
 
-    def test_the_page_has_at_most_2600_words(self):
-        self.assertLessEqual(len((ROOT / "docs/results.md").read_text().split()), 2600)
+    def test_the_page_has_at_most_2700_words(self):
+        self.assertLessEqual(len((ROOT / "docs/results.md").read_text().split()), 2700)
 
 
 if __name__ == "__main__":

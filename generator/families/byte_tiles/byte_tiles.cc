@@ -32,6 +32,10 @@ std::vector<std::string> aliases_of(const GemmSpec& spec, const ByteTilesConfig&
   return aliases;
 }
 
+std::string_view sum_text(const ByteTilesConfig& c) {
+  return c.promotes ? "sums of 128 columns in FP32" : "sums in the tensor cores";
+}
+
 class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
  public:
   std::string_view name() const noexcept override { return "byte_tiles"; }
@@ -109,6 +113,15 @@ class ByteTiles final : public GemmFamilyOf<ByteTilesConfig> {
   double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                           Costs costs) const override {
     return byte_tiles_us(gemm, kernel, m, costs);
+  }
+
+  std::optional<std::string> arithmetic_for(const GemmRequest& gemm,
+                                            const PlannedKernel& kernel) const override {
+    if (adds_integers(gemm.spec)) return std::string(kIntegerArithmetic);
+    const auto& c = config_of<ByteTilesConfig>(kernel);
+    constexpr int kRun = WeightLayout::kChunkK;
+    return fmt::format("tiles of mma.m16n8k32, {}, {}", sum_text(c),
+                       order_of_k(mma_tile(c, kRun, c.by_registers)));
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

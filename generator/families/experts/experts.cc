@@ -13,6 +13,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/tiles/arithmetic.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -45,6 +46,13 @@ class Experts final : public ExpertsFamilyOf<ExpertsConfig, Path::kAmpere> {
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
                       Costs costs) const override {
     return experts_us(plan, kernel, size.size, costs);
+  }
+
+  std::optional<std::string> arithmetic(const Plan& /*plan*/,
+                                        const PlannedKernel& kernel) const override {
+    const auto& c = config_of<ExpertsConfig>(kernel);
+    return experts_arithmetic(tiles_arithmetic(c.gate_up), tiles_arithmetic(c.down),
+                              kChoicesInOrder);
   }
 
   std::string label(const PlannedKernel& kernel) const override {

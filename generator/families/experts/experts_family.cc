@@ -52,6 +52,13 @@ device::LogitType logit_type(DType dtype) {
 
 }  // namespace
 
+std::string experts_arithmetic(const std::string& gate_up, const std::string& down,
+                               std::string_view order_of_experts) {
+  const std::string products =
+      gate_up == down ? gate_up : fmt::format("gate_up {}; down {}", gate_up, down);
+  return fmt::format("{}; {}", products, order_of_experts);
+}
+
 device::RouterConfig router_config(const MoeSpec& moe) {
   const RouterSpec& router = moe.router;
   if (!router.chooses()) return {};
@@ -183,8 +190,8 @@ std::vector<Problem> product_exclusions(const GemmFamily& gemms, const Spec& spe
 
 void refuse_act_order(const MoeSpec& moe, std::vector<Problem>& problems) {
   if (!moe.act_order) return;
-  problems.push_back(
-      {"/activation/act_order", "it reads the columns of tokens in their order", "true", "false", ""});
+  problems.push_back({"/activation/act_order", "it reads the columns of tokens in their order",
+                      "true", "false", ""});
 }
 
 KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const ExpertLayer& layer,
@@ -208,8 +215,7 @@ KernelLaunch expert_launch(const Plan& plan, const PlannedKernel& kernel, const 
     case MoePhase::kRoute:
       blocks = std::min<std::int64_t>(resident, layer.experts());
       // Several blocks share an expert's tokens.
-      if (layer.gathers)
-        blocks *= std::clamp<std::int64_t>(resident / layer.experts(), 1, tokens);
+      if (layer.gathers) blocks *= std::clamp<std::int64_t>(resident / layer.experts(), 1, tokens);
       shared_bytes = layer.route_shared_bytes();
       break;
     case MoePhase::kGateUp:

@@ -118,6 +118,12 @@ PlannedKernel expert_kernel(const Family& family, const Target& target, const MR
   return kernel;
 }
 
+// Family::arithmetic() of a layer: of its two products, and the order in which a token's experts
+// are added. A row of a product is a column of its own, whichever rows its expert has besides.
+std::string experts_arithmetic(const std::string& gate_up, const std::string& down,
+                               std::string_view order_of_experts);
+inline constexpr std::string_view kChoicesInOrder = "a token's choices in their order";
+
 // How a layer's experts are chosen, all 0 where a launch is told.
 device::RouterConfig router_config(const MoeSpec& moe);
 // The layer of a plan, for tiles of so many rows; `gathers`: kRoute copies the rows' tokens, as it

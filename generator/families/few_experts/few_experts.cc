@@ -72,6 +72,13 @@ class FewExperts final : public ExpertsFamilyOf<FewExpertsConfig, Path::kHopper>
                     name(), choice)};
   }
 
+  std::optional<std::string> arithmetic(const Plan& /*plan*/,
+                                        const PlannedKernel& kernel) const override {
+    const auto& c = config_of<FewExpertsConfig>(kernel);
+    return experts_arithmetic(stream_arithmetic(c.gate_up), stream_arithmetic(c.down),
+                              "a token's experts in the order of their numbers");
+  }
+
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<FewExpertsConfig>(kernel);
     return fmt::format("{}, {}, blocks {}", way_text(c.gate_up, c.gate_up_shares),

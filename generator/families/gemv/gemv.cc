@@ -77,6 +77,14 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
     return gemv_us(gemm, kernel, costs);
   }
 
+  std::optional<std::string> arithmetic_for(const GemmRequest& /*gemm*/,
+                                            const PlannedKernel& kernel) const override {
+    const auto& c = config_of<GemvConfig>(kernel);
+    return fmt::format("gemv by mma.{}, {}, K over {} warps of each of {} blocks",
+                       c.turing ? "m16n8k8" : "m16n8k16", scale_text(c.scaling.mode), c.warps_k,
+                       c.split_k);
+  }
+
   Path path(const PlannedKernel& kernel) const noexcept override {
     return config_of<GemvConfig>(kernel).turing ? Path::kTuring : Path::kAmpere;
   }

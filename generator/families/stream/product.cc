@@ -25,6 +25,17 @@ device::StreamConfig stream_product(const GemmSpec& spec, const WeightLayout& la
   return c;
 }
 
+std::string stream_arithmetic(const device::StreamConfig& c) {
+  // Without groups that are scaled, sums of a stage are added to those of all stages before it.
+  const bool scales_groups =
+      c.scaling.mode == ScaleMode::kAccumulator || c.scaling.mode == ScaleMode::kGroup;
+  std::string text = fmt::format("streams, {}", scale_text(c.scaling.mode));
+  if (!scales_groups) text += fmt::format(", sums of {} chunks", c.stage_chunks);
+  text += fmt::format(", K over {} warps", c.warps_k);
+  if (c.split_k > 1) text += fmt::format(" of each of {} blocks", c.split_k);
+  return text;
+}
+
 std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec) {
   std::string text = fmt::format(
       "struct {} {{\n  static constexpr StreamConfig value = Config::value.{};\n", name, member);

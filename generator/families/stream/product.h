@@ -15,6 +15,11 @@ namespace heddle {
 device::StreamConfig stream_product(const GemmSpec& spec, const WeightLayout& layout, int tokens,
                                     int sms);
 
+// What the bits of an output depend on, as Family::arithmetic() says it: which columns a warp has,
+// and how far it goes with the same sums. Each token is a column of its own, and none of this
+// depends on how many there are.
+std::string stream_arithmetic(const device::StreamConfig& config);
+
 // A struct that is the product's configuration, the StreamConfig that is member `member` of Config,
 // and has the classes that a stream's kernel names.
 std::string stream_product_text(const char* name, const char* member, const GemmSpec& spec);

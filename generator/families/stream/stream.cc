@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "generator/families/all.h"
+#include "generator/families/byte_codes.h"
 #include "generator/families/gemm_config.h"
+#include "generator/families/stream/product.h"
 #include "generator/families/stream/shape.h"
 
 namespace heddle {
@@ -39,6 +41,12 @@ std::string StreamFamily::label(const PlannedKernel& kernel) const {
   const auto& c = config_of<StreamConfig>(kernel);
   return fmt::format("warps {} chunks {} stages {} split {}", c.warps_k, c.stage_chunks, c.stages,
                      c.split_k);
+}
+
+std::optional<std::string> StreamFamily::arithmetic_for(const GemmRequest& gemm,
+                                                        const PlannedKernel& kernel) const {
+  if (multiplies_bytes() && adds_integers(gemm.spec)) return std::string(kIntegerArithmetic);
+  return stream_arithmetic(config_of<StreamConfig>(kernel));
 }
 
 KernelText StreamFamily::text_with(const Plan& plan, const PlannedKernel& kernel,

@@ -43,6 +43,9 @@ class StreamFamily : public GemmFamilyOf<device::StreamConfig> {
     return stream_us(gemm, kernel, m, costs);
   }
 
+  std::optional<std::string> arithmetic_for(const GemmRequest& gemm,
+                                            const PlannedKernel& kernel) const override;
+
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
 
  protected:

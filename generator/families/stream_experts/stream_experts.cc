@@ -76,6 +76,13 @@ class StreamExperts final : public ExpertsFamilyOf<StreamExpertsConfig, Path::kH
                     name(), choice)};
   }
 
+  std::optional<std::string> arithmetic(const Plan& /*plan*/,
+                                        const PlannedKernel& kernel) const override {
+    const auto& c = config_of<StreamExpertsConfig>(kernel);
+    return experts_arithmetic(stream_arithmetic(c.gate_up), stream_arithmetic(c.down),
+                              kChoicesInOrder);
+  }
+
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamExpertsConfig>(kernel);
     const auto product = [](const StreamConfig& one, const SegmentShares& shares) {

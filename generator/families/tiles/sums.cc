@@ -54,7 +54,9 @@ ScaleMode tiles_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
   // 16 columns. The first also needs twice the registers for sums.
-  const bool cheaper = c.token_tiles() < c.unit() / 16;
+  const bool cheaper = spec.batch_invariant ? scale_mode_of_entries(spec, layout, c.tile_m) ==
+                                                  ScaleMode::kAccumulator
+                                            : c.token_tiles() < c.unit() / 16;
   return cheaper && has_room_for_partial_sums(c) ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
 

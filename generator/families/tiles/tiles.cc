@@ -7,6 +7,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/mma_tile.h"
+#include "generator/families/tiles/arithmetic.h"
 #include "generator/families/tiles/candidates.h"
 #include "generator/families/tiles/refuse.h"
 
@@ -120,6 +121,11 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   double predicted_us_for(const GemmRequest& gemm, const PlannedKernel& kernel, std::int64_t m,
                           Costs costs) const override {
     return tiles_us(gemm, kernel, m, costs);
+  }
+
+  std::optional<std::string> arithmetic_for(const GemmRequest& /*gemm*/,
+                                            const PlannedKernel& kernel) const override {
+    return tiles_arithmetic(config_of<TilesConfig>(kernel));
   }
 
   Path path(const PlannedKernel& kernel) const noexcept override {

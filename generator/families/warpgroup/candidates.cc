@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "generator/families/all.h"
+#include "generator/families/byte_codes.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/scale_mode.h"
@@ -121,6 +122,8 @@ class Candidates {
         target_(request.target),
         layout_(request.layout),
         m_(m) {
+    const bool integers = spec_.has_byte_activations() && adds_integers(spec_);
+    keeps_order_ = spec_.batch_invariant && !integers;
     base_.weights = packed_weights(spec_, layout_);
     base_.epilogue = epilogue_of(spec_);
     base_.shape = weight_shape(spec_, layout_);
@@ -211,8 +214,10 @@ class Candidates {
     // In the workspace each warpgroup's sums meet by themselves, in pairs those of whole blocks.
     const bool may_meet = parts.has_own_groups();
     const bool one_way = parts.has_one_token_tile();
-    // A split_k of the user's gives each tile to one block.
-    const bool may_share = !spec_.tile.split_k && (may_meet || one_way);
+    // A split_k of the user's gives each tile to one block. So does a batch-invariant spec where
+    // the tokens of a launch would decide the order of its sums.
+    const bool may_share =
+        !spec_.tile.split_k && (may_meet || one_way) && (one_way || !keeps_order_);
     if (may_share) {
       const WarpgroupKernel pairs = with(TileSharing::kPairs);
       if (!one_way) return add(pairs);
@@ -275,7 +280,8 @@ class Candidates {
   const Target& target_;
   const WeightLayout& layout_;
   const MRange m_;
-  WarpgroupKernel base_{};  // what all candidates have
+  bool keeps_order_ = false;  // of sums, whatever the launch's tokens
+  WarpgroupKernel base_{};    // what all candidates have
   std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
   int least_refused_bytes_ = 0;  // of a stage of their tile

@@ -72,8 +72,9 @@ std::vector<Problem> wgmma_exclusions(const GemmSpec& spec, const Target& target
   // of eight bits, and where it finds the scales of Y, it takes any tokens and any tile.
   if (spec.has_byte_activations() || finds_output_scales(spec)) return reasons.take();
   static_assert(kFewestTokens == 9, "the next lines say so");
-  reasons.unless(m.max >= kFewestTokens, "/shape/m/0", "it serves 9 tokens and more",
-                 spec.shape.m_min, "9 and more");
+  // Few tokens of a batch-invariant spec may need the kernels that many have.
+  reasons.unless(m.max >= kFewestTokens || spec.batch_invariant, "/shape/m/0",
+                 "it serves 9 tokens and more", spec.shape.m_min, "9 and more");
   if (spec.path == Path::kAuto && sets_any(spec.tile)) {
     refuse_path(spec, "the spec sets a tile without the path hopper", "\"hopper\"", reasons);
   }

@@ -11,6 +11,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/warpgroup/arithmetic.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/cost.h"
 #include "generator/families/warpgroup/kernel.h"
@@ -166,6 +167,13 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
                           Costs costs) const override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
     return wgmma_launch_us(gemm, c, m, costs, wgmma_shares_clocks(gemm, c, m, costs));
+  }
+
+  std::optional<std::string> arithmetic_for(const GemmRequest& gemm,
+                                            const PlannedKernel& kernel) const override {
+    const bool integers = gemm.spec.has_byte_activations() && adds_integers(gemm.spec);
+    return integers ? std::string(kIntegerArithmetic)
+                    : wgmma_arithmetic(gemm, config_of<WarpgroupKernel>(kernel));
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

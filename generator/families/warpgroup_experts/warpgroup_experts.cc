@@ -13,6 +13,7 @@
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/warpgroup/arithmetic.h"
 #include "generator/families/warpgroup/kernel.h"
 #include "generator/families/warpgroup/stage.h"
 #include "generator/families/warpgroup_experts/cost.h"
@@ -101,6 +102,13 @@ class WarpgroupExperts final : public ExpertsFamilyOf<WarpgroupExpertsConfig, kP
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, const LaunchSize& size,
                       Costs costs) const override {
     return warpgroup_experts_us(plan, config_of<WarpgroupExpertsConfig>(kernel), size.size, costs);
+  }
+
+  std::optional<std::string> arithmetic(const Plan& /*plan*/,
+                                        const PlannedKernel& kernel) const override {
+    const auto& c = config_of<WarpgroupExpertsConfig>(kernel);
+    return experts_arithmetic(wgmma_block_arithmetic(c.gate_up), wgmma_block_arithmetic(c.down),
+                              kChoicesInOrder);
   }
 
   std::string label(const PlannedKernel& kernel) const override {

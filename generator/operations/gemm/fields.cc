@@ -229,6 +229,9 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::deterministic>(),
      .doc = "the same bits from run to run: sums are added in a fixed order"},
+});
+
+constexpr auto kGemmPath = std::to_array<Field>({
     {.pointer = "/path",
      .kind = FieldKind::kWord,
      .words = kPathWords,
@@ -239,7 +242,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
 constexpr auto kGemmFields =
     join_fields(header_fields<kOp>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
                 weight_fields<"/weight", &GemmSpec::weight>("/activation/dtype"), kGemmActivation,
-                kGemmChoices);
+                kGemmChoices, batch_invariant_fields<&GemmSpec::batch_invariant>(), kGemmPath);
 
 }  // namespace
 

@@ -51,6 +51,7 @@ class Gemm final : public OperationOn<GemmSpec> {
     of(fields).shape.m_min = m.min;
     of(fields).shape.m_max = m.max;
   }
+  bool is_batch_invariant(const void* fields) const override { return of(fields).batch_invariant; }
   Path path(const void* fields) const override { return of(fields).path; }
   void set_path(void* fields, Path path) const override { of(fields).path = path; }
   std::string describe(const void* fields) const override { return heddle::describe(of(fields)); }

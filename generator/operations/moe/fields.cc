@@ -193,13 +193,13 @@ constexpr auto kMoeOrder = std::to_array<Field>({
      .doc = "packed column j of an expert's gate_up meets column permutation[j] of X (GPTQ)"},
 });
 
-constexpr auto kMoeFields =
-    join_fields(header_fields<kOp>("a layer of experts behind its router"), kMoeShape, kMoeWeights,
-                weight_fields<"/weight/gate_up", &MoeSpec::gate_up>("/activation/dtype",
-                                                                    "of an expert's first product"),
-                weight_fields<"/weight/down", &MoeSpec::down>("/activation/dtype", "of the second"),
-                activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"),
-                kMoeOrder, kMoeRouting, kMoeWork);
+constexpr auto kMoeFields = join_fields(
+    header_fields<kOp>("a layer of experts behind its router"), kMoeShape, kMoeWeights,
+    weight_fields<"/weight/gate_up", &MoeSpec::gate_up>("/activation/dtype",
+                                                        "of an expert's first product"),
+    weight_fields<"/weight/down", &MoeSpec::down>("/activation/dtype", "of the second"),
+    activation_fields<&MoeSpec::activation>("type of X, Y, biases and residual"), kMoeOrder,
+    kMoeRouting, kMoeWork, batch_invariant_fields<&MoeSpec::batch_invariant>());
 
 }  // namespace
 

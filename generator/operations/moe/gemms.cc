@@ -19,6 +19,7 @@ GemmSpec gate_up_gemm(const MoeSpec& spec) {
   gemm.epilogue.gated = spec.epilogue.gated;
   gemm.epilogue.limit = spec.epilogue.limit;
   gemm.epilogue.gate_limit = spec.epilogue.gate_limit;
+  gemm.batch_invariant = spec.batch_invariant;
   return gemm;
 }
 
@@ -31,6 +32,7 @@ GemmSpec down_gemm(const MoeSpec& spec) {
   gemm.activation = spec.activation;
   gemm.output = DType::kFp32;
   gemm.epilogue.bias = spec.epilogue.bias;
+  gemm.batch_invariant = spec.batch_invariant;
   return gemm;
 }
 

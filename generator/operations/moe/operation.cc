@@ -84,6 +84,7 @@ class Moe final : public OperationOn<MoeSpec> {
     of(fields).shape.tokens_min = m.min;
     of(fields).shape.tokens_max = m.max;
   }
+  bool is_batch_invariant(const void* fields) const override { return of(fields).batch_invariant; }
   std::string_view size_name() const noexcept override { return "tokens"; }
   std::string_view size_pointer() const noexcept override { return "/shape/tokens"; }
   std::size_t parameter_bytes() const noexcept override { return sizeof(device::MoeParameters); }

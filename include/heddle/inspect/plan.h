@@ -105,7 +105,8 @@ HEDDLE_EXPORT std::vector<SharedDecodePlan> decode_plans_of(const Plan& plan);
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
 // Error(kUsage, "target.invalid") for facts that no GPU has. An entry of a tuned table decides for
 // its range of M if its version is this library's and the family has such a kernel for the spec;
-// the plan's reasons tell. A spec that sets a tile or a path is planned without entries.
+// the plan's reasons tell. A spec that sets a tile, a path or batch_invariant is planned without
+// entries.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target,
                            const TunedTables& tables = TunedTables::shipped());
 

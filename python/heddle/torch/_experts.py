@@ -56,7 +56,7 @@ def _moe(x: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 moe = torch.ops.heddle.moe.default
 """Y[T, hidden] of a layer of experts: moe(x, gate_up, down, ids, weights, spec, gate_up_bias,
-down_bias, residual, logits, correction_bias, expert_scales, shared_gates, permutation). ids and weights: [T,
-top_k], int32 and float32; None where the spec chooses by logits [T, experts]. shared_gates: [T],
-float32, with routing.shared_gate. permutation: [experts, hidden], int32, with
+down_bias, residual, logits, correction_bias, expert_scales, shared_gates, permutation). ids and
+weights: [T, top_k], int32 and float32; None where the spec chooses by logits [T, experts].
+shared_gates: [T], float32, with routing.shared_gate. permutation: [experts, hidden], int32, with
 activation.act_order."""

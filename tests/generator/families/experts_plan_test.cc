@@ -211,8 +211,8 @@ TEST(ExpertsPlan, IsDescribed) {
   const Plan plan = layer_plan(spec);
   const std::string text = describe(plan);
   for (const char* part :
-       {"Y[T, 1024] = sum over a token's 4 of 32 experts and 2 shared by a gate of", "silu", "+ residual", "(weight * X)",
-        "experts 8 to 23",
+       {"Y[T, 1024] = sum over a token's 4 of 32 experts and 2 shared by a gate of", "silu",
+        "+ residual", "(weight * X)", "experts 8 to 23",
         "chosen by sigmoid of bf16 logits plus a bias, of 2 of 4 groups by top_two, renormalized",
         "times each expert's scale, times 2.5", ": the choice of experts, ",
         "the rows of 18 experts", "workspace: "}) {

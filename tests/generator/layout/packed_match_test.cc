@@ -70,6 +70,7 @@ TEST(PackedMatch, WhatIsNotInTheBytesDoesNot) {
   other.epilogue.activation = Activation::kRelu;
   other.pre_scale = true;
   other.deterministic = false;
+  other.batch_invariant = true;
   EXPECT_EQ(mismatch(Spec::from_gemm(gemm()), Spec::from_gemm(other)), Pointers{});
 }
 

@@ -18,6 +18,7 @@
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/refuse.h"
 #include "generator/families/warpgroup/refuse.h"
+#include "generator/planner/predicted_times.h"
 #include "generator/target/facts.h"
 #include "tests/generator/planner/gemm_draws.h"
 #include "tests/generator/planner/gemm_plans.h"

@@ -136,10 +136,25 @@ TEST(TunedChoice, TablesAreNotUsedForSpecsThatSettleTheirKernels) {
   GemmSpec spec;
   EXPECT_EQ(what_no_table_has(spec), nullptr);
   spec.tile.stages = 3;
-  EXPECT_STREQ(what_no_table_has(spec), "tile");
+  EXPECT_STREQ(what_no_table_has(spec), "a tile");
   spec.path = Path::kAmpere;
-  EXPECT_STREQ(what_no_table_has(spec), "path");
+  EXPECT_STREQ(what_no_table_has(spec), "a path");
   EXPECT_EQ(what_no_table_has(byte_gemm(256, 512, DType::kInt8)), nullptr);
+  spec = {};
+  spec.batch_invariant = true;
+  EXPECT_STREQ(what_no_table_has(spec), "batch_invariant");
+}
+
+TEST(TunedChoice, ABatchInvariantPlanHasNoEntryAndSaysWhy) {
+  GemmSpec spec = spec_for(1, 64);
+  const TunedEntry entry = slow_entry(spec, "h200", {1, 2});
+  const TunedTables tables = tables_of("h200", {entry});
+  EXPECT_TRUE(has_reason(tuned_plan(spec, "h200", tables), "of table h200"));
+  spec.batch_invariant = true;
+  const Plan plan = tuned_plan(spec, "h200", tables);
+  EXPECT_TRUE(has_reason(plan, "table h200 is not used: the spec sets batch_invariant"));
+  EXPECT_FALSE(has_reason(plan, "of table h200"));
+  EXPECT_EQ(kernels_json(plan), kernels_json(plan_of(spec, "h200")));
 }
 
 TEST(TunedChoice, RangesAreClippedToTheSpecs) {

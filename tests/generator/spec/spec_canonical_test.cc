@@ -17,6 +17,21 @@ TEST(SpecCanonical, WritesEveryDefault) {
             R"("deterministic":true,"path":"auto"})");
 }
 
+// A field that came later: only who sets it has another text.
+TEST(SpecCanonical, SaysBatchInvariantWhereItIsSet) {
+  const std::string canonical = Spec::parse(kSmallSpec).canonical_json();
+  const auto with = [](const char* value) {
+    return Spec::parse(
+               changed(R"("op")", std::string(R"("batch_invariant":)") + value + R"(,"op")"))
+        .canonical_json();
+  };
+  EXPECT_EQ(with("false"), canonical);
+  std::string invariant = canonical;
+  invariant.replace(invariant.find(R"("path")"), 0, R"("batch_invariant":true,)");
+  EXPECT_EQ(with("true"), invariant);
+  EXPECT_EQ(Spec::parse(invariant).canonical_json(), invariant);
+}
+
 TEST(SpecCanonical, SameMeaningSameText) {
   const std::string canonical = Spec::parse(kSmallSpec).canonical_json();
   EXPECT_EQ(Spec::parse(changed(R"("op")", R"("name":"x","tile":{},"epilogue":{},"op")"))

@@ -62,6 +62,16 @@ TEST(SpecMoe, ReadsAnOrderOfColumns) {
   EXPECT_FALSE(moe_gemms(spec.moe()).down.act_order);
 }
 
+TEST(SpecMoe, MayBeBatchInvariant) {
+  MoeText text;
+  EXPECT_FALSE(Spec::parse(text.json()).moe().batch_invariant);
+  text.more = R"(,"batch_invariant":true)";
+  const Spec spec = Spec::parse(text.json());
+  EXPECT_TRUE(spec.moe().batch_invariant);
+  EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+  EXPECT_NE(spec.canonical_json().find(R"("batch_invariant":true)"), std::string::npos);
+}
+
 TEST(SpecMoe, ReadsEachWeight) {
   MoeText text;
   text.gate_up = R"("bits":4,"type":"e2m1","group_size":32,"scale_dtype":"e8m0")";

@@ -19,12 +19,13 @@ TEST(SpecParse, FillsInDefaults) {
   EXPECT_EQ(gemm.weight.zero_point, ZeroPoint::kNone);
   EXPECT_FALSE(gemm.tile.m.has_value());
   EXPECT_TRUE(gemm.deterministic);
+  EXPECT_FALSE(gemm.batch_invariant);
   EXPECT_EQ(gemm.path, Path::kAuto);
 }
 
 TEST(SpecParse, ReadsEveryField) {
   const Spec spec = Spec::parse(R"({
-    "path": "ampere", "deterministic": false, "name": "a-b_c.1", "heddle": 1, "op": "gemm",
+    "path": "ampere", "deterministic": false, "batch_invariant": true, "name": "a-b_c.1", "heddle": 1, "op": "gemm",
     "shape": {"m": [2, 77], "n": 48, "k": 96},
     "weight": {"bits": 3, "type": "int", "group_size": -1, "zero_point": "float",
                "scale_dtype": "fp32", "interleave": "fragment"},
@@ -61,6 +62,7 @@ TEST(SpecParse, ReadsEveryField) {
   EXPECT_EQ(gemm.output_dtype(), DType::kFp32);
   EXPECT_EQ(gemm.output_columns(), 24);
   EXPECT_FALSE(gemm.deterministic);
+  EXPECT_TRUE(gemm.batch_invariant);
   EXPECT_EQ(gemm.path, Path::kAmpere);
 }
 

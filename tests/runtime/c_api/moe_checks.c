@@ -13,7 +13,8 @@ static const char kMoe[] =
 /* The same experts, chosen by BF16 logits, and one that every token has. */
 static const char kRouted[] =
     "{\"heddle\":1,\"op\":\"moe\",\"shape\":{\"hidden\":256,\"intermediate\":128,\"experts\":8,"
-    "\"top_k\":2,\"tokens\":[1,8],\"shared_experts\":1},\"weight\":{\"gate_up\":{\"bits\":4},\"down\":{\"bits\":4}},"
+    "\"top_k\":2,\"tokens\":[1,8],\"shared_experts\":1},\"weight\":{\"gate_up\":{\"bits\":4},"
+    "\"down\":{\"bits\":4}},"
     "\"activation\":{\"dtype\":\"fp16\"},\"routing\":{\"scores\":\"sigmoid\",\"logits_dtype\":"
     "\"bf16\","
     "\"renormalize\":true,\"correction_bias\":true,\"expert_scales\":true,\"shared_gate\":true},"

@@ -72,7 +72,7 @@ struct Epilogue {
   int activation;        // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU, 5: ReLU squared,
                          // 6: clamped SwiGLU, 7: SiTU
   int gated;             // rows n / 2 and more are ups
-  int limit;  // of gates and ups; 0: none
+  int limit;             // of gates and ups; 0: none
   int gate_limit;
   int type;  // of the residual
   int bias_type;

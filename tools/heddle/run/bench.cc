@@ -106,9 +106,9 @@ int run_sweep(const BenchCommand& options, const Spec& spec) {
   for (const LaunchSize& size : sizes) {
     const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
     const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, size), options.most);
-    const Sweep sweep = sweep_at(runtime, candidates, size,
-                                 budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}),
-                                 options.skewed);
+    const Sweep sweep =
+        sweep_at(runtime, candidates, size,
+                 budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}), options.skewed);
     if (options.json) {
       documents.push_back(sweep_json(sweep, launch_json(spec, size)));
     } else {

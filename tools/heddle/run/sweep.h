@@ -18,8 +18,8 @@ namespace heddle {
 inline constexpr double kSweepMilliseconds = 10;  // of each candidate: there may be hundreds
 
 // The first candidate is the one that counts as chosen. All are timed once, the fastest again in
-// rounds; progress goes to stderr. skewed: BenchOptions::skewed. Throws Error. Precondition: plans for the runtime's device, of
-// an operation that check_has_candidates() lets pass.
+// rounds; progress goes to stderr. skewed: BenchOptions::skewed. Throws Error. Precondition: plans
+// for the runtime's device, of an operation that check_has_candidates() lets pass.
 Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates,
                const LaunchSize& size, const TimingBudget& budget, bool skewed = false);
 

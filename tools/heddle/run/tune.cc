@@ -42,7 +42,7 @@ void refuse_settled(const Spec& spec) {
   const char* const set = what_no_table_has(spec.gemm());
   if (set == nullptr) return;
   throw Error(ErrorCategory::kUnsupported, "tool.tune_settled",
-              fmt::format("{} sets a {}: no tuned table is used for it", bench_name(spec), set));
+              fmt::format("{} sets {}: no tuned table is used for it", bench_name(spec), set));
 }
 
 // The gemms of a model, a list or one spec; of those that one entry would serve the first.

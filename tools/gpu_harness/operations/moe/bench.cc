@@ -95,8 +95,7 @@ class MoeBench {
 
  private:
   RouterChoices choices(std::int64_t tokens, std::size_t copy) const {
-    return random_choices(spec_, tokens,
-                          options_.skewed ? Routing::kSkewed : Routing::kUniform,
+    return random_choices(spec_, tokens, options_.skewed ? Routing::kSkewed : Routing::kUniform,
                           static_cast<std::uint32_t>(kBenchSeed + copy));
   }
 

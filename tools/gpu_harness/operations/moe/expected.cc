@@ -43,8 +43,7 @@ class Reference {
         product(weights_.down_of(expert), gemms_.down, middle_of(expert, uses, sums));
     const std::int64_t hidden = spec_.shape.hidden;
     for (std::size_t row = 0; row < uses.size(); ++row) {
-      const double weight =
-          spec_.routing_weight == RoutingWeight::kInput ? 1 : uses[row].weight;
+      const double weight = spec_.routing_weight == RoutingWeight::kInput ? 1 : uses[row].weight;
       for (std::int64_t column = 0; column < hidden; ++column) {
         double output = outputs[row * as_size(hidden) + as_size(column)];
         if (spec_.epilogue.bias) {
@@ -65,9 +64,8 @@ class Reference {
     const auto hidden = spec_.shape.hidden;
     std::vector<std::uint16_t> rows;
     for (const ExpertUse& use : uses) {
-      const std::vector<std::uint16_t> row =
-          in_order_of(spec_, problem_.permutation, use.expert,
-                      problem_.x.data() + as_size(use.token * hidden));
+      const std::vector<std::uint16_t> row = in_order_of(
+          spec_, problem_.permutation, use.expert, problem_.x.data() + as_size(use.token * hidden));
       rows.insert(rows.end(), row.begin(), row.end());
     }
     return rows;
@@ -88,15 +86,13 @@ class Reference {
   }
 
   // What the second product reads.
-  std::vector<std::uint16_t> middle_of(std::int64_t expert,
-                                       const std::vector<ExpertUse>& uses,
+  std::vector<std::uint16_t> middle_of(std::int64_t expert, const std::vector<ExpertUse>& uses,
                                        const std::vector<double>& sums) const {
     const std::int64_t n = gemms_.gate_up.shape.n;
     const std::int64_t columns = spec_.shape.intermediate;
     std::vector<std::uint16_t> middle;
     for (std::size_t row = 0; row < uses.size(); ++row) {
-      const double weight =
-          spec_.routing_weight == RoutingWeight::kInput ? uses[row].weight : 1;
+      const double weight = spec_.routing_weight == RoutingWeight::kInput ? uses[row].weight : 1;
       const auto sum = [&](std::int64_t column) {
         double s = weight * sums[row * as_size(n) + as_size(column)];
         if (spec_.epilogue.bias) s += value(problem_.gate_up_bias[as_size(expert * n + column)]);

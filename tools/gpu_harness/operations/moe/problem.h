@@ -24,8 +24,8 @@ enum class Routing {
 // Choices of tokens, [tokens][top_k]: experts of a token are different ones.
 struct RouterChoices {
   std::vector<std::int32_t> ids;
-  std::vector<float> weights;        // of a token they add up to 1, but where they come of logits
-  std::vector<std::uint8_t> logits;  // [tokens][experts] of a spec that has them, else empty
+  std::vector<float> weights;         // of a token they add up to 1, but where they come of logits
+  std::vector<std::uint8_t> logits;   // [tokens][experts] of a spec that has them, else empty
   std::vector<float> shared_gates{};  // [tokens] of a spec that has them, else empty
 };
 RouterChoices random_choices(const MoeSpec& spec, std::int64_t tokens, Routing routing,
@@ -50,8 +50,8 @@ class DeviceChoices {
 // Rows of each expert of this device.
 std::vector<std::int64_t> rows_of_experts(const MoeSpec& spec, const RouterChoices& choices);
 
-// The weights of all experts of this device. Few are drawn, and experts share them in turn, which spares the
-// host the work. Needs a current context.
+// The weights of all experts of this device. Few are drawn, and experts share them in turn, which
+// spares the host the work. Needs a current context.
 class MoeWeights {
  public:
   MoeWeights(const MoeSpec& spec, std::uint32_t seed, const OwnedStream& stream);
