@@ -23,13 +23,12 @@ inline std::string_view weight_codes(WeightType type) {
                                      : "E4m3Codes";
 }
 
-// Whether sums stay integers over all of K, which are the same in every order. Precondition: X has
-// eight bits. Sums of blocks are scaled before they are added, so are those of groups by the
-// weights' scales.
+// Whether sums stay integers over all of K, which are the same in every order. Sums of blocks are
+// scaled before they are added, so are those of groups by the weights' scales.
 inline bool adds_integers(const GemmSpec& spec) {
+  if (spec.activation != DType::kInt8) return false;
   const ScaleMode mode = scale_mode_of_bytes(spec);
-  const bool is_one_sum = mode == ScaleMode::kProduct || mode == ScaleMode::kTwoLevels;
-  return spec.activation == DType::kInt8 && is_one_sum;
+  return mode == ScaleMode::kProduct || mode == ScaleMode::kTwoLevels;
 }
 // Family::arithmetic() of such a GEMM, whichever family's kernel it is: each scales the sums by the
 // token's scale, then by the row's (templates/steps/byte_sums.cuh).

@@ -13,9 +13,8 @@
 //  2. Facts           prepare*; cost_parameters and cost_version, against a tuned table's
 //  3. Steps           steps of each family
 //  4. Each step       candidates and their predicted_us (none: refusals)
-//  5. Ranges          path, least_size and, of a batch-invariant spec, arithmetic, then
-//  predicted_us
-//                     of a kernel that serves further steps.
+//  5. Ranges          path, least_size and, of a batch-invariant spec, arithmetic; then
+//                     predicted_us of a kernel that serves further steps.
 //                     A tuned table replaces 4 and 5 for its steps: version, and label of each
 //  6. Each kernel     kernel_name, complete
 //  7. Kernels before  of families_before(): candidates, kernel_name, complete

@@ -21,7 +21,7 @@ bool is_whole(double limit) {
   return limit == std::floor(limit) && limit >= 1 && limit <= kMostClampLimit;
 }
 
-void set_situ(const ModelExperts& experts, MoeEpilogueSpec* epilogue, std::string* why) {
+void set_situ(const ModelExperts& experts, EpilogueSpec* epilogue, std::string* why) {
   const double limit = experts.clamp_limit;
   if (!epilogue->gated) {
     *why = "its experts have no gates, which situ takes";
@@ -37,8 +37,8 @@ void set_situ(const ModelExperts& experts, MoeEpilogueSpec* epilogue, std::strin
 }
 
 // `activation`: the family's, of experts that clamp ahead of it.
-void set_clamped(const ModelExperts& experts, const std::string& activation,
-                 MoeEpilogueSpec* epilogue, std::string* why) {
+void set_clamped(const ModelExperts& experts, const std::string& activation, EpilogueSpec* epilogue,
+                 std::string* why) {
   const double limit = experts.clamp_limit;
   const bool is_plain = experts.clamp_factor == 0;
   if (!epilogue->gated) {
@@ -99,7 +99,7 @@ MoeSpec moe_of_block(const Decoder& decoder, const DecodedBlock& block, std::str
   spec.shape.experts = experts.count;
   spec.shape.top_k = experts.per_token;
   if (experts.weighs_input) spec.routing_weight = RoutingWeight::kInput;
-  MoeEpilogueSpec& epilogue = spec.epilogue;
+  EpilogueSpec& epilogue = spec.epilogue;
   epilogue.gated = modules.is_gated();
   epilogue.residual = is_shared_residual(experts);
   if (modules.first.empty() || modules.first.size() > 2 || modules.down.size() != 1) {

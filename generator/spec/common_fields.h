@@ -131,6 +131,42 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
                               "the 16-bit side of the operation", dtype_doc);
 }
 
+// Members of an EpilogueSpec; kEpilogue: the member of the operation's struct.
+template <auto kEpilogue>
+constexpr Field activation_function_field() {
+  return {.pointer = "/epilogue/activation",
+          .kind = FieldKind::kWord,
+          .words = kActivationWords,
+          .slot = slot<kEpilogue, &EpilogueSpec::activation>(),
+          .doc =
+              "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's; "
+              "situ: Kimi K3's"};
+}
+inline constexpr std::int64_t kNoLimit[] = {0};
+inline constexpr int kLargestLimit = 65536;
+template <auto kEpilogue>
+constexpr Field limit_field() {
+  return {
+      .pointer = "/epilogue/limit",
+      .min = 1,
+      .max = kLargestLimit,
+      .also = kNoLimit,
+      .silent_default = true,
+      .slot = slot<kEpilogue, &EpilogueSpec::limit>(),
+      .doc =
+          "bound of gates and ups: required by clamped_swiglu; gated silu and situ may have one"};
+}
+template <auto kEpilogue>
+constexpr Field gate_limit_field() {
+  return {.pointer = "/epilogue/gate_limit",
+          .min = 1,
+          .max = kLargestLimit,
+          .also = kNoLimit,
+          .silent_default = true,
+          .slot = slot<kEpilogue, &EpilogueSpec::gate_limit>(),
+          .doc = "situ, which requires it: bound of gates"};
+}
+
 // Whether a token's outputs depend on the launch's other tokens; kBatchInvariant: the member.
 template <auto kBatchInvariant>
 constexpr std::array<Field, 1> batch_invariant_fields() {

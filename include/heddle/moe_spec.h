@@ -17,7 +17,7 @@ struct MoeShape {
   std::int64_t hidden = 0;        // columns of X and Y
   std::int64_t intermediate = 0;  // columns between an expert's two products
   std::int64_t experts = 0;       // of the model
-  std::int64_t top_k = 0;         // experts of a token
+  std::int64_t top_k = 0;         // experts that a token chooses
   std::int64_t tokens_min = 1;
   std::int64_t tokens_max = kDefaultMaxTokens;
   // The experts whose weights this device has: `local_experts` from `first_expert` on, 0: all that
@@ -26,16 +26,8 @@ struct MoeShape {
   std::int64_t local_experts = 0;
   // Experts besides, which every token has; all of them are on this device.
   std::int64_t shared_experts = 0;
-};
 
-// What an expert does between and behind its products: EpilogueSpec's activation, gated and limits.
-struct MoeEpilogueSpec {
-  bool bias = false;  // both products have one: [local experts][N] of the activation's dtype
-  Activation activation = Activation::kNone;
-  bool residual = false;  // added to Y: [tokens][hidden] of the activation's dtype
-  bool gated = false;
-  int limit = 0;
-  int gate_limit = 0;
+  std::int64_t choices() const noexcept { return top_k + shared_experts; }  // experts of a token
 };
 
 // What becomes of a router's logit before experts are chosen.
@@ -98,7 +90,9 @@ struct MoeSpec {
   RoutingWeight routing_weight = RoutingWeight::kOutput;
   bool shared_gate = false;      // a launch takes a number for each token
   bool batch_invariant = false;  // a token's bits of Y do not depend on the launch's other tokens
-  MoeEpilogueSpec epilogue;
+  // What an expert does between and behind its products. Both have a bias, [local experts][N] of
+  // the activation's dtype; the residual is added to Y, [tokens][hidden] of the same.
+  EpilogueSpec epilogue;
 
   // The model's that this device has, and with them the shared ones: whose weights a launch takes.
   std::int64_t local_experts() const noexcept {

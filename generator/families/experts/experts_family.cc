@@ -146,7 +146,7 @@ std::vector<std::string> ExpertsFamily::reasons(const Plan& plan) const {
       fmt::format("launches of {}: {}the rows of {} experts, gate_up, down, the sum of a "
                   "token's {} experts",
                   name(), moe.router.chooses() ? "the choice of experts, " : "",
-                  moe.device_experts(), moe.shape.top_k + moe.shape.shared_experts)};
+                  moe.device_experts(), moe.shape.choices())};
 }
 
 ExpertLayer expert_layer(const Plan& plan, int tile_rows, bool gathers) {

@@ -45,7 +45,7 @@ std::string StreamFamily::label(const PlannedKernel& kernel) const {
 
 std::optional<std::string> StreamFamily::arithmetic_for(const GemmRequest& gemm,
                                                         const PlannedKernel& kernel) const {
-  if (multiplies_bytes() && adds_integers(gemm.spec)) return std::string(kIntegerArithmetic);
+  if (adds_integers(gemm.spec)) return std::string(kIntegerArithmetic);
   return stream_arithmetic(config_of<StreamConfig>(kernel));
 }
 

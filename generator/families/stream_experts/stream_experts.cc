@@ -36,9 +36,7 @@ class StreamExperts final : public ExpertsFamilyOf<StreamExpertsConfig, Path::kH
     std::vector<Problem> problems =
         product_exclusions(dynamic_cast<const GemmFamily&>(*stream_family()), spec, target,
                            Path::kHopper, {1, kMostStreamTokens});
-    const MoeShape& shape = spec.moe().shape;
-    const std::int64_t assignments = tokens.max * (shape.top_k + shape.shared_experts);
-    if (assignments > kMostAssignments) {
+    if (tokens.max * spec.moe().shape.choices() > kMostAssignments) {
       problems.push_back({"/shape/tokens/1", "a launch takes up to 1024 choices of experts",
                           std::to_string(tokens.max), "fewer tokens", ""});
     } else if (segment_tile_rows(spec.moe(), tokens).empty()) {

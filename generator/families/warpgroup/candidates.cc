@@ -122,8 +122,7 @@ class Candidates {
         target_(request.target),
         layout_(request.layout),
         m_(m) {
-    const bool integers = spec_.has_byte_activations() && adds_integers(spec_);
-    keeps_order_ = spec_.batch_invariant && !integers;
+    keeps_order_ = spec_.batch_invariant && !adds_integers(spec_);
     base_.weights = packed_weights(spec_, layout_);
     base_.epilogue = epilogue_of(spec_);
     base_.shape = weight_shape(spec_, layout_);

@@ -171,9 +171,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
 
   std::optional<std::string> arithmetic_for(const GemmRequest& gemm,
                                             const PlannedKernel& kernel) const override {
-    const bool integers = gemm.spec.has_byte_activations() && adds_integers(gemm.spec);
-    return integers ? std::string(kIntegerArithmetic)
-                    : wgmma_arithmetic(gemm, config_of<WarpgroupKernel>(kernel));
+    if (adds_integers(gemm.spec)) return std::string(kIntegerArithmetic);
+    return wgmma_arithmetic(gemm, config_of<WarpgroupKernel>(kernel));
   }
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }

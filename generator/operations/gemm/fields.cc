@@ -11,8 +11,6 @@ namespace {
 
 constexpr Op kOp = Op::kGemm;
 
-constexpr std::int64_t kNoLimit[] = {0};
-
 // The types of X, in the order of their words, which are those of the rows that row_transform
 // writes.
 constexpr DType kXTypes[] = {DType::kFp16, DType::kBf16, DType::kInt8, DType::kFp8E4m3,
@@ -194,12 +192,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::bias>(),
      .doc = "add N values of activation.dtype; with 8 bits of output.dtype, both 8: FP32"},
-    {.pointer = "/epilogue/activation",
-     .kind = FieldKind::kWord,
-     .words = kActivationWords,
-     .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::activation>(),
-     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's; "
-            "situ: Kimi K3's"},
+    activation_function_field<&GemmSpec::epilogue>(),
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::residual>(),
@@ -209,21 +202,8 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .silent_default = true,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::gated>(),
      .doc = "the first half of W's rows are gates, the second ups; Y is [M, N/2]"},
-    {.pointer = "/epilogue/limit",
-     .min = 1,
-     .max = 65536,
-     .also = kNoLimit,
-     .silent_default = true,
-     .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::limit>(),
-     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu and situ may have "
-            "one"},
-    {.pointer = "/epilogue/gate_limit",
-     .min = 1,
-     .max = 65536,
-     .also = kNoLimit,
-     .silent_default = true,
-     .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::gate_limit>(),
-     .doc = "situ, which requires it: bound of gates"},
+    limit_field<&GemmSpec::epilogue>(),
+    gate_limit_field<&GemmSpec::epilogue>(),
 
     {.pointer = "/deterministic",
      .kind = FieldKind::kBool,

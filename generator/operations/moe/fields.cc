@@ -12,9 +12,7 @@ constexpr Op kOp = Op::kMoe;
 
 constexpr int kColumnStep = 32;  // of what a product reads; see weight_meaning.cc
 constexpr int kMostExperts = 1024;
-constexpr int kMostTopK = 32;
 constexpr std::int64_t kAllExperts[] = {0};
-constexpr std::int64_t kNoLimit[] = {0};
 constexpr std::int64_t kOneGroup[] = {0};
 constexpr Condition kNoLogits{"/routing/scores", std::span(kRouterScoresWords).first<1>()};
 
@@ -33,7 +31,7 @@ constexpr auto kMoeShape = std::to_array<Field>({
     {.pointer = "/shape/top_k",
      .required = true,
      .min = 1,
-     .max = kMostTopK,
+     .max = kMostChoices,
      .slot = slot<&MoeSpec::shape, &MoeShape::top_k>(),
      .doc = "experts of a token"},
     {.pointer = "/shape/tokens",
@@ -64,7 +62,7 @@ constexpr auto kMoeShape = std::to_array<Field>({
      .doc = "0: all from the first on; others add nothing"},
     {.pointer = "/shape/shared_experts",
      .min = 0,
-     .max = kMostTopK - 1,
+     .max = kMostChoices - 1,
      .silent_default = true,
      .slot = slot<&MoeSpec::shape, &MoeShape::shared_experts>(),
      .doc = "which every token has besides"},
@@ -152,37 +150,19 @@ constexpr auto kMoeWork = std::to_array<Field>({
      .doc = "an expert is down(activation(gate_up(x))), with gates as in a gemm"},
     {.pointer = "/epilogue/bias",
      .kind = FieldKind::kBool,
-     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::bias>(),
+     .slot = slot<&MoeSpec::epilogue, &EpilogueSpec::bias>(),
      .doc = "both products add vectors of activation.dtype"},
-    {.pointer = "/epilogue/activation",
-     .kind = FieldKind::kWord,
-     .words = kActivationWords,
-     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::activation>(),
-     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's; "
-            "situ: Kimi K3's"},
+    activation_function_field<&MoeSpec::epilogue>(),
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
-     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::residual>(),
+     .slot = slot<&MoeSpec::epilogue, &EpilogueSpec::residual>(),
      .doc = "add a matrix of Y's shape and type to Y"},
     {.pointer = "/epilogue/gated",
      .kind = FieldKind::kBool,
-     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::gated>(),
+     .slot = slot<&MoeSpec::epilogue, &EpilogueSpec::gated>(),
      .doc = "the first product has gates and ups"},
-    {.pointer = "/epilogue/limit",
-     .min = 1,
-     .max = 65536,
-     .also = kNoLimit,
-     .silent_default = true,
-     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::limit>(),
-     .doc = "bound of gates and ups: required by clamped_swiglu; gated silu and situ may have "
-            "one"},
-    {.pointer = "/epilogue/gate_limit",
-     .min = 1,
-     .max = 65536,
-     .also = kNoLimit,
-     .silent_default = true,
-     .slot = slot<&MoeSpec::epilogue, &MoeEpilogueSpec::gate_limit>(),
-     .doc = "situ, which requires it: bound of gates"},
+    limit_field<&MoeSpec::epilogue>(),
+    gate_limit_field<&MoeSpec::epilogue>(),
 });
 
 constexpr auto kMoeOrder = std::to_array<Field>({

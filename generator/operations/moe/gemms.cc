@@ -14,11 +14,8 @@ GemmSpec gate_up_gemm(const MoeSpec& spec) {
   gemm.shape.m_max = spec.shape.tokens_max;
   gemm.weight = spec.gate_up;
   gemm.activation = spec.activation;
-  gemm.epilogue.bias = spec.epilogue.bias;
-  gemm.epilogue.activation = spec.epilogue.activation;
-  gemm.epilogue.gated = spec.epilogue.gated;
-  gemm.epilogue.limit = spec.epilogue.limit;
-  gemm.epilogue.gate_limit = spec.epilogue.gate_limit;
+  gemm.epilogue = spec.epilogue;
+  gemm.epilogue.residual = false;  // of the layer
   gemm.batch_invariant = spec.batch_invariant;
   return gemm;
 }

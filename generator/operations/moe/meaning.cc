@@ -76,23 +76,21 @@ void check_shared(const MoeSpec& spec, Problems& problems) {
     problems.push_back({"/routing/shared_gate", "there are no shared experts", "true",
                         "false, or shape.shared_experts", ""});
   }
-  // A lane of a warp has one of a token's experts.
-  constexpr std::int64_t kMost = 32;
-  if (shape.top_k + shape.shared_experts > kMost) {
+  static_assert(kMostChoices == 32, "the next lines say so");
+  if (shape.choices() > kMostChoices) {
     problems.push_back({"/shape/shared_experts", "a token has more than 32 experts with them",
                         std::to_string(shape.shared_experts),
-                        "0 to " + std::to_string(kMost - shape.top_k), ""});
+                        "0 to " + std::to_string(kMostChoices - shape.top_k), ""});
   }
 }
 
 // Rows and places of launches are counted by 32-bit integers.
 void check_assignments(const MoeShape& shape, Problems& problems) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  const std::int64_t choices = shape.top_k + shape.shared_experts;
-  if (shape.tokens_max * choices <= kMost) return;
+  if (shape.tokens_max * shape.choices() <= kMost) return;
   problems.push_back({"/shape/tokens/1", "tokens times their experts are more than kernels count",
-                      std::to_string(shape.tokens_max), "1 to " + std::to_string(kMost / choices),
-                      ""});
+                      std::to_string(shape.tokens_max),
+                      "1 to " + std::to_string(kMost / shape.choices()), ""});
 }
 
 }  // namespace

@@ -12,6 +12,9 @@
 
 namespace heddle {
 
+// Experts of a token: a lane of a warp has one.
+inline constexpr int kMostChoices = 32;
+
 const FieldTable& moe_fields();
 // Operation::problems() of a struct.
 std::vector<Problem> check_meaning(const MoeSpec& spec);

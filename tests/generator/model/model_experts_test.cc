@@ -368,7 +368,7 @@ TEST(ModelExperts, MayHaveSitu) {
     const Model model = experts_model(config, true);
     const std::vector<ModelLayer> layers = expert_layers(model, true);
     ASSERT_FALSE(layers.empty());
-    const MoeEpilogueSpec epilogue = moe_of(model, layers[0]).epilogue;
+    const EpilogueSpec epilogue = moe_of(model, layers[0]).epilogue;
     EXPECT_EQ(epilogue.activation, Activation::kSitu);
     EXPECT_EQ(epilogue.gate_limit, 4);
     EXPECT_EQ(epilogue.limit, linear);
